@@ -1,0 +1,79 @@
+// Package approval is the gate: it decides whether a tool call may run, must be refused, or needs a person's word. The
+// decision is a pure function; asking people is the caller's job.
+package approval
+
+// Mode is how much the agent may do unasked, strictest first.
+type Mode string
+
+// The modes.
+const (
+	ModeOff   Mode = "off"   // nothing is written and nothing is run
+	ModeAsk   Mode = "ask"   // every write and every command asks
+	ModeEdits Mode = "edits" // file edits inside the roots run unasked, commands ask
+	ModeAuto  Mode = "auto"  // edits and commands inside the roots run unasked
+)
+
+// Modes are all modes, strictest first.
+func Modes() []Mode { return []Mode{ModeOff, ModeAsk, ModeEdits, ModeAuto} }
+
+// Valid tells whether m is one of the four modes.
+func (m Mode) Valid() bool {
+	switch m {
+	case ModeOff, ModeAsk, ModeEdits, ModeAuto:
+		return true
+	}
+	return false
+}
+
+// Class is what kind of effect a call has.
+type Class string
+
+// The classes.
+const (
+	ClassRead      Class = "read"      // reads inside the roots
+	ClassNote      Class = "note"      // touches only the conversation itself: the plan
+	ClassEdit      Class = "edit"      // creates or changes files inside the roots
+	ClassExecute   Class = "execute"   // runs a command
+	ClassNetwork   Class = "network"   // talks to other machines
+	ClassSecret    Class = "secret"    // reads or writes a file that usually holds secrets
+	ClassProtected Class = "protected" // changes a file that runs code or configures tools: .git, hooks, editor settings
+)
+
+// Scope is how long an approval lasts.
+type Scope string
+
+// The scopes.
+const (
+	ScopeOnce    Scope = "once"
+	ScopeSession Scope = "session" // edits only: every later edit of ClassEdit in this session
+)
+
+// Subject is what is decided on.
+type Subject struct {
+	Tool  string
+	Class Class
+	Stale bool // made from a text that is not what the model last saw: a person must see the new diff
+}
+
+// Policy is what the decision depends on besides the subject.
+type Policy struct {
+	Mode         Mode
+	SessionEdits bool // the person allowed every edit of this session
+}
+
+// Verdict is the gate's answer.
+type Verdict string
+
+// The verdicts.
+const (
+	Allow  Verdict = "allow"
+	Refuse Verdict = "refuse"
+	Ask    Verdict = "ask"
+)
+
+// Decision is the gate's answer with its reason, which is shown to the person and, on refusal, to the model.
+type Decision struct {
+	Verdict Verdict
+	Reason  string  // names the rule: "mode edits", "reads inside the roots", "mode off: nothing is written"
+	Scopes  []Scope // for Ask: what the person may choose, ScopeOnce always among them
+}
