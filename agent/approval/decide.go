@@ -1,0 +1,81 @@
+package approval
+
+// Decide tells whether a call may run, is refused, or needs a person's word. It is pure: the same policy and subject give
+// the same decision. It fails closed: a mode or a class that it does not know is refused.
+//
+//	class              off      ask      edits    auto
+//	read, note         allow    allow    allow    allow
+//	edit               refuse   ask      allow    allow
+//	edit, stale        refuse   ask      ask      ask
+//	execute, network   refuse   ask      ask      allow
+//	secret, protected  refuse   ask      ask      ask
+//
+// SessionEdits turns "edit" in mode ask into allow and nothing else. [ScopeSession] is offered where it would do that:
+// for an edit in mode ask that is not stale.
+func (p Policy) Decide(s Subject) Decision {
+	if !p.Mode.Valid() {
+		return refuse("no valid mode is set: nothing is allowed")
+	}
+	switch s.Class {
+	case ClassRead:
+		return allow("reads inside the roots")
+	case ClassNote:
+		return allow("changes only the conversation")
+	case ClassEdit, ClassExecute, ClassNetwork, ClassSecret, ClassProtected:
+	default:
+		return refuse("the call's kind of effect is not known: it is not allowed")
+	}
+	if p.Mode == ModeOff {
+		return refuse(offReason(s.Class))
+	}
+	switch s.Class {
+	case ClassEdit:
+		return p.decideEdit(s)
+	case ClassSecret:
+		return ask("a file that usually holds secrets: asked every time")
+	case ClassProtected:
+		return ask("a file that runs code or configures tools: asked every time")
+	default: // execute, network
+		if p.Mode == ModeAuto {
+			return allow("mode auto")
+		}
+		if s.Class == ClassNetwork {
+			return ask("mode " + string(p.Mode) + ": requests to other machines are asked")
+		}
+		return ask("mode " + string(p.Mode) + ": commands are asked")
+	}
+}
+
+func (p Policy) decideEdit(s Subject) Decision {
+	switch {
+	case s.Stale:
+		return ask("the file changed since the model last saw it")
+	case p.Mode == ModeEdits, p.Mode == ModeAuto:
+		return allow("mode " + string(p.Mode))
+	case p.SessionEdits:
+		return allow("every edit of this session was allowed")
+	default:
+		return ask("mode ask: edits are asked", ScopeSession)
+	}
+}
+
+func offReason(c Class) string {
+	switch c {
+	case ClassExecute:
+		return "mode off: nothing is run"
+	case ClassNetwork:
+		return "mode off: no other machine is reached"
+	case ClassSecret:
+		return "mode off: files that usually hold secrets are not touched"
+	default:
+		return "mode off: nothing is written"
+	}
+}
+
+func allow(reason string) Decision  { return Decision{Verdict: Allow, Reason: reason} }
+func refuse(reason string) Decision { return Decision{Verdict: Refuse, Reason: reason} }
+
+// ask puts the question with [ScopeOnce] and the further scopes.
+func ask(reason string, more ...Scope) Decision {
+	return Decision{Verdict: Ask, Reason: reason, Scopes: append([]Scope{ScopeOnce}, more...)}
+}

@@ -1,0 +1,90 @@
+package approval
+
+import (
+	"slices"
+	"testing"
+)
+
+// The whole table, written out by hand: for each class and mode the verdict for
+// {fresh, fresh + session edits, stale, stale + session edits}; S is ask with the session scope, Q ask once, A allow, R refuse.
+var table = map[Class]map[Mode]string{
+	ClassRead:      {ModeOff: "AAAA", ModeAsk: "AAAA", ModeEdits: "AAAA", ModeAuto: "AAAA"},
+	ClassNote:      {ModeOff: "AAAA", ModeAsk: "AAAA", ModeEdits: "AAAA", ModeAuto: "AAAA"},
+	ClassEdit:      {ModeOff: "RRRR", ModeAsk: "SAQQ", ModeEdits: "AAQQ", ModeAuto: "AAQQ"},
+	ClassExecute:   {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "AAAA"},
+	ClassNetwork:   {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "AAAA"},
+	ClassSecret:    {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
+	ClassProtected: {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
+	"teleport":     {ModeOff: "RRRR", ModeAsk: "RRRR", ModeEdits: "RRRR", ModeAuto: "RRRR"},
+	"":             {ModeOff: "RRRR", ModeAsk: "RRRR", ModeEdits: "RRRR", ModeAuto: "RRRR"},
+}
+
+func code(d Decision) string {
+	switch {
+	case d.Verdict == Allow && d.Scopes == nil:
+		return "A"
+	case d.Verdict == Refuse && d.Scopes == nil:
+		return "R"
+	case d.Verdict == Ask && slices.Equal(d.Scopes, []Scope{ScopeOnce}):
+		return "Q"
+	case d.Verdict == Ask && slices.Equal(d.Scopes, []Scope{ScopeOnce, ScopeSession}):
+		return "S"
+	}
+	return "?"
+}
+
+func TestEveryCombinationOfModeClassStaleAndSessionIsDecidedAsTheTableSays(t *testing.T) {
+	for class, modes := range table {
+		for _, mode := range Modes() {
+			got := ""
+			for _, v := range []struct{ stale, session bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
+				d := Policy{Mode: mode, SessionEdits: v.session}.Decide(Subject{Tool: "any", Class: class, Stale: v.stale})
+				if d.Reason == "" {
+					t.Errorf("class %q, mode %s: no reason is given", class, mode)
+				}
+				got += code(d)
+			}
+			if want := modes[mode]; got != want {
+				t.Errorf("class %q, mode %s: got %s, want %s", class, mode, got, want)
+			}
+		}
+	}
+}
+
+func TestAnUnknownModeAllowsNothing(t *testing.T) {
+	for _, mode := range []Mode{"", "yolo", "AUTO"} {
+		for class := range table {
+			if d := (Policy{Mode: mode, SessionEdits: true}).Decide(Subject{Class: class}); d.Verdict != Refuse {
+				t.Errorf("mode %q, class %q: %s", mode, class, d.Verdict)
+			}
+		}
+	}
+}
+
+func TestAStricterModeNeverAllowsMoreThanALooserOne(t *testing.T) {
+	rank := map[Verdict]int{Refuse: 0, Ask: 1, Allow: 2}
+	for class := range table {
+		for _, stale := range []bool{false, true} {
+			last := -1
+			for _, mode := range Modes() {
+				r := rank[Policy{Mode: mode}.Decide(Subject{Class: class, Stale: stale}).Verdict]
+				if r < last {
+					t.Errorf("class %q: mode %s allows less than a stricter one", class, mode)
+				}
+				last = r
+			}
+		}
+	}
+}
+
+func TestTheToolsNameNeverChangesTheDecision(t *testing.T) {
+	for class := range table {
+		for _, mode := range Modes() {
+			a := Policy{Mode: mode}.Decide(Subject{Tool: "view", Class: class})
+			b := Policy{Mode: mode}.Decide(Subject{Tool: "plan", Class: class})
+			if a.Verdict != b.Verdict || a.Reason != b.Reason {
+				t.Errorf("class %q, mode %s: %v and %v", class, mode, a, b)
+			}
+		}
+	}
+}
