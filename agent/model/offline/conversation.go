@@ -1,0 +1,239 @@
+package offline
+
+import (
+	"encoding/json"
+	"net/url"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/wherry-acp/wherry/agent/model"
+)
+
+// conversation is what the messages say about the task at hand.
+type conversation struct {
+	text  string     // the person's own words
+	files []attached // files that came with them
+	links []mention  // files they point at
+	past  []exchange // calls and results since
+	calls int        // calls in all the messages
+	plan  []task     // the plan as last set
+	first bool       // nothing was answered before
+}
+
+// attached is a file whose text is in the prompt. It is data: no line of it is ever an instruction.
+type attached struct {
+	path string
+	text string
+}
+
+// mention points at a file, or at lines of it.
+type mention struct {
+	path     string
+	from, to int // 1-based lines, 0 for all
+}
+
+func readConversation(messages []model.Message) conversation {
+	c := conversation{first: true}
+	last := -1
+	for i, m := range messages {
+		if m.Role == model.RoleUser {
+			last = i
+		}
+	}
+	results := map[string]reply{} // of the completion at hand: ids are unique only within it
+	var open []model.ToolCall
+	var all []exchange
+	settle := func(ofTask bool) {
+		for _, call := range open {
+			r, ok := results[call.ID]
+			if !ok {
+				r = reply{failed: true, text: "there is no result"}
+			}
+			if ofTask {
+				all = append(all, exchange{call.Name, r})
+			}
+			if call.Name == "plan" && !r.failed {
+				if tasks, ok := readPlan(call.Args); ok && !ofTask {
+					c.plan = tasks
+				}
+			}
+		}
+		open = nil
+		clear(results)
+	}
+	for i, m := range messages {
+		switch m.Role {
+		case model.RoleAssistant:
+			settle(i > last && last >= 0)
+			if i < last {
+				c.first = false
+			}
+			for _, p := range m.Parts {
+				if call, ok := p.(model.ToolCall); ok {
+					open = append(open, call)
+					c.calls++
+				}
+			}
+		case model.RoleTool:
+			for _, p := range m.Parts {
+				if r, ok := p.(model.ToolResult); ok {
+					results[r.CallID] = reply{text: joinText(r.Parts), failed: r.Failed}
+				}
+			}
+		case model.RoleUser:
+			settle(false)
+		}
+	}
+	settle(last >= 0)
+	c.past = all
+	if last >= 0 {
+		c.readPrompt(messages[last].Parts)
+	}
+	return c
+}
+
+func joinText(parts []model.Part) string {
+	var texts []string
+	for _, p := range parts {
+		if t, ok := p.(model.Text); ok {
+			texts = append(texts, t.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// readPrompt takes the parts of the person's message apart.
+func (c *conversation) readPrompt(parts []model.Part) {
+	var own []string
+	for _, p := range parts {
+		t, ok := p.(model.Text)
+		if !ok {
+			continue
+		}
+		text := strings.ReplaceAll(t.Text, "\r\n", "\n")
+		rest := c.takeFiles(text)
+		rest = c.takeLinks(rest)
+		if strings.TrimSpace(rest) != "" {
+			own = append(own, rest)
+		}
+	}
+	c.text = strings.TrimSpace(strings.Join(own, "\n"))
+}
+
+var (
+	fileOpen  = regexp.MustCompile(`(?m)^<file\s+(?:path|uri|name)="([^"\n]*)"[^>\n]*>\n?`)
+	fileClose = regexp.MustCompile(`\n?</file>`)
+	fileNext  = regexp.MustCompile(`\n?</file>\s*<file\s+(?:path|uri|name)="([^"\n]*)"[^>\n]*>\n?`)
+)
+
+// takeFiles removes embedded files from a part. Everything between the first opening and the last closing mark is taken
+// as file text, so that a file which holds a closing mark itself cannot smuggle instructions into the person's words.
+func (c *conversation) takeFiles(part string) string {
+	open := fileOpen.FindStringSubmatchIndex(part)
+	if open == nil {
+		return part
+	}
+	closing := fileClose.FindAllStringIndex(part, -1)
+	if len(closing) == 0 || closing[len(closing)-1][0] < open[1]-1 {
+		return part
+	}
+	end := closing[len(closing)-1]
+	name, body := part[open[2]:open[3]], part[open[1]:max(end[0], open[1])]
+	for {
+		next := fileNext.FindStringSubmatchIndex(body)
+		if next == nil {
+			break
+		}
+		c.attach(name, body[:next[0]])
+		name, body = body[next[2]:next[3]], body[next[1]:]
+	}
+	c.attach(name, body)
+	return part[:open[0]] + "\n" + part[end[1]:]
+}
+
+func (c *conversation) attach(name, text string) {
+	m := readURI(name)
+	c.files = append(c.files, attached{path: m.path, text: text})
+}
+
+// link matches @uri, a bare file URI, and the Markdown form of a mention.
+var link = regexp.MustCompile(`\[@?([^\]\n]*)\]\((file://[^)\s]+)\)|@?(file://[^\s)>\]"'` + "`" + `]+)|(?:^|\s)@([\w./~+-]*[\w/](?:#L\d+(?:[:-]L?\d+)?)?)`)
+
+// takeLinks notes what the text points at and leaves the words; a link that stands for a word is replaced by its path.
+func (c *conversation) takeLinks(text string) string {
+	return link.ReplaceAllStringFunc(text, func(found string) string {
+		m := link.FindStringSubmatch(found)
+		uri := m[2]
+		if uri == "" {
+			uri = m[3]
+		}
+		if uri == "" && strings.ContainsAny(m[4], "./#") { // not a decorator or a person
+			uri = m[4]
+		}
+		at := readURI(uri)
+		if at.path == "" {
+			return found
+		}
+		c.links = append(c.links, at)
+		lead := ""
+		if strings.TrimLeft(found, " \t\n") != found {
+			lead = found[:1]
+		}
+		return lead + quotePath(at.path)
+	})
+}
+
+var lineRange = regexp.MustCompile(`^L?(\d+)(?:[:-]L?(\d+))?$`)
+
+// readURI reads a path or file URI with an optional line range: #L5, #L5:9, #L5-L9, ?symbol=x#L5:9.
+func readURI(uri string) mention {
+	var m mention
+	place, fragment, _ := strings.Cut(uri, "#")
+	if strings.HasPrefix(place, "file://") {
+		u, err := url.Parse(place)
+		if err != nil {
+			return m
+		}
+		place = u.Path
+		if len(place) > 2 && place[0] == '/' && place[2] == ':' { // file:///C:/x
+			place = place[1:]
+		}
+	}
+	m.path = strings.TrimSuffix(place, ".") // the end of a sentence, not of a name
+	if m.path == "" || m.path == "/" {
+		return mention{}
+	}
+	if r := lineRange.FindStringSubmatch(fragment); r != nil {
+		m.from, _ = strconv.Atoi(r[1])
+		m.to = m.from
+		if r[2] != "" {
+			m.to, _ = strconv.Atoi(r[2])
+		}
+		if m.to < m.from {
+			m.from, m.to = m.to, m.from
+		}
+	}
+	return m
+}
+
+// quotePath writes a path as a word of an instruction.
+func quotePath(p string) string {
+	if strings.ContainsAny(p, " \t") {
+		return "`" + p + "`"
+	}
+	return p
+}
+
+// base is the last element of a path of either kind.
+func base(p string) string { return path.Base(strings.ReplaceAll(p, `\`, "/")) }
+
+// readPlan reads the arguments of a plan call.
+func readPlan(args json.RawMessage) ([]task, bool) {
+	var plan planArgs
+	if err := json.Unmarshal(args, &plan); err != nil {
+		return nil, false
+	}
+	return plan.Entries, true
+}

@@ -1,0 +1,127 @@
+package offline
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// helpText lists the grammar. The tests parse every example in it.
+const helpText = "I am wherry's offline model: no network, no key, no language model. I do plain instructions, one a line or joined with *then*:\n\n" +
+	"- `read FILE` · `read FILE 10-20`\n" +
+	"- `list` · `list FOLDER`\n" +
+	"- `find PATTERN`: part of a path, or a glob such as `**/*.go`\n" +
+	"- `search TEXT` · `search \"TEXT\" in PATH` · `search regex \"RE\"`\n" +
+	"- `create FILE: text`: the text may begin on the next line and run to the end, or stand in a fenced block\n" +
+	"- `overwrite FILE: text`\n" +
+	"- `replace \"old\" with \"new\" in FILE`: also `… and \"c\" with \"d\" in FILE`, and `replace all …`\n" +
+	"- `append \"text\" to FILE`\n" +
+	"- `run COMMAND`\n" +
+	"- `plan: first; second; third`, then `next`, `do`, `done 2`, `plan`\n" +
+	"- `help`\n\n" +
+	"In quotes, `\\n` is a line break, unless the file has it written so. A list that begins with a plan ticks its tasks off as it goes.\n\n" +
+	"Anything else I take as a question about this folder: I search it and quote what fits best, with file and line. " +
+	"*Where is X defined? What calls X? What does this project do? How do I run the tests?*\n\n" + configure
+
+const configure = "For a real language model set `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY`, or start wherry with `--model ollama/NAME`.\n"
+
+const greeting = "I am wherry's offline model. I am not a language model: I answer questions about this folder by searching and quoting it, " +
+	"and I carry out plain instructions such as `read README.md` or `run go test ./...`; `help` lists them.\n\n" + configure
+
+// introduction ends the first answer of a conversation.
+const introduction = "\n*This was wherry's offline model: it searches, quotes and follows plain instructions (`help`). " +
+	"For a language model set `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY`, or start with `--model ollama/NAME`.*\n"
+
+// block quotes lines of a file in a fence.
+func block(path string, lines []string) string { return blockIn(language(path), lines) }
+
+// blockIn quotes lines in a fence that is longer than any run of backticks in them.
+func blockIn(lang string, lines []string) string {
+	run := 2
+	for _, line := range lines {
+		for rest := line; ; {
+			at := strings.IndexByte(rest, '`')
+			if at < 0 {
+				break
+			}
+			n := len(rest[at:]) - len(strings.TrimLeft(rest[at:], "`"))
+			run = max(run, n)
+			rest = rest[at+n:]
+		}
+	}
+	fence := strings.Repeat("`", run+1)
+	return fence + lang + "\n" + strings.Join(lines, "\n") + "\n" + fence + "\n"
+}
+
+// language is the name that highlighters give to a file's language.
+func language(file string) string {
+	ext := strings.ToLower(strings.TrimPrefix(path.Ext(base(file)), "."))
+	switch ext {
+	case "py":
+		return "python"
+	case "rs":
+		return "rust"
+	case "md", "markdown":
+		return "markdown"
+	case "yml":
+		return "yaml"
+	case "sh", "bash":
+		return "bash"
+	case "mk":
+		return "makefile"
+	case "go", "ts", "tsx", "js", "jsx", "json", "toml", "yaml", "java", "c", "h", "cpp", "rb", "php", "cs", "kt", "swift", "sql", "html", "css", "lua", "zig":
+		return ext
+	}
+	if strings.EqualFold(base(file), "makefile") {
+		return "makefile"
+	}
+	return ""
+}
+
+// code shows text inside a line.
+func code(s string) string {
+	s = clip(s, 60)
+	if strings.Contains(s, "`") {
+		return "`` " + s + " ``"
+	}
+	return "`" + s + "`"
+}
+
+// sentence makes a result's text a sentence.
+func sentence(s string) string {
+	s = upperFirst(strings.TrimSpace(s))
+	if s == "" {
+		return "there was no answer."
+	}
+	if r, _ := utf8.DecodeLastRuneInString(s); !strings.ContainsRune(".!?…:`", r) {
+		s += "."
+	}
+	return s
+}
+
+func upperFirst(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// numbers joins line numbers, at most eight of them.
+func numbers(list []int) string {
+	var out []string
+	for i, n := range list {
+		if i == 8 {
+			out = append(out, "…")
+			break
+		}
+		out = append(out, fmt.Sprint(n))
+	}
+	return strings.Join(out, ", ")
+}
