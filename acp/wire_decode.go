@@ -1,0 +1,349 @@
+package acp
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// decoder walks one JSON value that is already known to be well formed and free of duplicate names, so it checks types, never syntax.
+// Every method that reads a value starts at the value's first byte and ends behind its last.
+type decoder struct {
+	b               []byte
+	i               int
+	nameAt          int // offset of the latest member name's opening quote
+	unstable        bool
+	tolerateUpdates bool
+	onLenient       func(path, reason string)
+}
+
+// flattened, given as the tag to a decodeMembers method, says that the object belongs to a parent that keeps the unknown members.
+const flattened = "\x00"
+
+func (d *decoder) space() {
+	for d.i < len(d.b) {
+		switch d.b[d.i] {
+		case ' ', '\t', '\n', '\r':
+			d.i++
+		default:
+			return
+		}
+	}
+}
+
+// open enters an object.
+func (d *decoder) open() error {
+	if d.b[d.i] != '{' {
+		return d.expected("object")
+	}
+	d.i++
+	return nil
+}
+
+// next moves to the value of the next member and returns its name, or leaves the object and returns false.
+func (d *decoder) next() ([]byte, bool) {
+	b, i := d.b, d.i
+	for b[i] != '"' {
+		if b[i] == '}' {
+			d.i = i + 1
+			return nil, false
+		}
+		i++ // white space or comma
+	}
+	d.nameAt = i
+	d.i = i
+	name := d.text()
+	i = d.i
+	for {
+		switch b[i] {
+		case ':', ' ', '\t', '\n', '\r':
+			i++
+			continue
+		}
+		break
+	}
+	d.i = i
+	return name, true
+}
+
+// openArray enters an array.
+func (d *decoder) openArray() error {
+	if d.b[d.i] != '[' {
+		return d.expected("array")
+	}
+	d.i++
+	return nil
+}
+
+// more moves to the next element, or leaves the array and returns false.
+func (d *decoder) more() bool {
+	b, i := d.b, d.i
+	for {
+		switch b[i] {
+		case ',', ' ', '\t', '\n', '\r':
+			i++
+			continue
+		case ']':
+			d.i = i + 1
+			return false
+		}
+		d.i = i
+		return true
+	}
+}
+
+// text reads a string and returns its content, which is valid until the buffer is.
+func (d *decoder) text() []byte {
+	b := d.b[d.i+1:]
+	n := bytes.IndexByte(b, '"')
+	if s := b[:n]; bytes.IndexByte(s, '\\') < 0 {
+		d.i += n + 2
+		return s
+	}
+	raw := d.b[d.i:stringEnd(d.b, d.i)]
+	d.i += len(raw)
+	s, _ := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
+	return s
+}
+
+// stringEnd returns the offset behind the string that starts at i.
+func stringEnd(b []byte, i int) int {
+	for i++; ; {
+		n := bytes.IndexByte(b[i:], '"')
+		esc := bytes.IndexByte(b[i:i+n], '\\')
+		if esc < 0 {
+			return i + n + 1
+		}
+		i += esc + 2
+	}
+}
+
+// valueEnd returns the offset behind the value that starts at i.
+func valueEnd(b []byte, i int) int {
+	switch b[i] {
+	case '"':
+		return stringEnd(b, i)
+	case '{', '[':
+		depth := 0
+		for {
+			switch b[i] {
+			case '"':
+				i = stringEnd(b, i)
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				depth--
+				if depth == 0 {
+					return i + 1
+				}
+			}
+			i++
+		}
+	}
+	for i < len(b) {
+		switch b[i] {
+		case ',', '}', ']', ' ', '\t', '\n', '\r':
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+func (d *decoder) skip() { d.i = valueEnd(d.b, d.i) }
+
+// null consumes a null and reports whether there was one.
+func (d *decoder) null() bool {
+	if d.b[d.i] == 'n' {
+		d.i += len("null")
+		return true
+	}
+	return false
+}
+
+func (d *decoder) str() (string, error) {
+	if d.b[d.i] != '"' {
+		return "", d.expected("string")
+	}
+	return string(d.text()), nil
+}
+
+func decodeString[T ~string](d *decoder) (T, error) {
+	if d.b[d.i] != '"' {
+		return "", d.expected("string")
+	}
+	return T(d.text()), nil
+}
+
+func (d *decoder) bool() (bool, error) {
+	switch d.b[d.i] {
+	case 't':
+		d.i += len("true")
+		return true, nil
+	case 'f':
+		d.i += len("false")
+		return false, nil
+	}
+	return false, d.expected("boolean")
+}
+
+func isNumber(c byte) bool { return c == '-' || '0' <= c && c <= '9' }
+
+func (d *decoder) number() []byte {
+	end := valueEnd(d.b, d.i)
+	s := d.b[d.i:end]
+	d.i = end
+	return s
+}
+
+func decodeUint[T ~uint16 | ~uint32 | ~uint64](d *decoder, bits int) (T, error) {
+	if at := d.i; isNumber(d.b[at]) {
+		if n, err := strconv.ParseUint(string(d.number()), 10, bits); err == nil {
+			return T(n), nil
+		}
+		d.i = at
+		return 0, d.unfit("uint" + strconv.Itoa(bits))
+	}
+	return 0, d.expected("uint" + strconv.Itoa(bits))
+}
+
+func decodeInt[T ~int32 | ~int64](d *decoder, bits int) (T, error) {
+	if at := d.i; isNumber(d.b[at]) {
+		if n, err := strconv.ParseInt(string(d.number()), 10, bits); err == nil {
+			return T(n), nil
+		}
+		d.i = at
+		return 0, d.unfit("int" + strconv.Itoa(bits))
+	}
+	return 0, d.expected("int" + strconv.Itoa(bits))
+}
+
+func (d *decoder) float() (float64, error) {
+	if at := d.i; isNumber(d.b[at]) {
+		if f, err := strconv.ParseFloat(string(d.number()), 64); err == nil && !math.IsInf(f, 0) {
+			return f, nil
+		}
+		d.i = at
+		return 0, d.unfit("float64")
+	}
+	return 0, d.expected("number")
+}
+
+// rawBytes returns the value's own bytes, valid as long as the buffer is.
+func (d *decoder) rawBytes() []byte {
+	at := d.i
+	d.skip()
+	return d.b[at:d.i]
+}
+
+func (d *decoder) raw() (jsontext.Value, error) {
+	return oneLine(bytes.Clone(d.rawBytes())), nil
+}
+
+func (d *decoder) rawObject() (jsontext.Value, error) {
+	if d.b[d.i] != '{' {
+		return nil, d.expected("object")
+	}
+	return d.raw()
+}
+
+func (d *decoder) meta() (Meta, error) {
+	v, err := d.rawObject()
+	return Meta(v), err
+}
+
+// oneLine makes raw JSON fit a line of its own. Text without line breaks, which is all that a line transport delivers, is returned as it is.
+func oneLine(v jsontext.Value) jsontext.Value {
+	if bytes.IndexByte(v, '\n') < 0 && bytes.IndexByte(v, '\r') < 0 {
+		return v
+	}
+	_ = v.Compact(jsontext.PreserveRawStrings(true)) // well formed already
+	return v
+}
+
+// unknown keeps the member at hand, name and value, for encoding. Members that are the union's tag or belong to a parent are passed over.
+func (d *decoder) unknown(kept *string, name []byte, tag string) {
+	at := d.nameAt
+	d.skip()
+	if tag == flattened || string(name) == tag {
+		return
+	}
+	*kept += "," + string(oneLineMember(d.b[at:d.i]))
+}
+
+func oneLineMember(m []byte) []byte {
+	if bytes.IndexByte(m, '\n') < 0 && bytes.IndexByte(m, '\r') < 0 {
+		return m
+	}
+	object := jsontext.Value("{" + string(m) + "}")
+	_ = object.Compact(jsontext.PreserveRawStrings(true)) // well formed already
+	return object[1 : len(object)-1]
+}
+
+// find returns the offset of the value of the named member of the object at hand, or -1. It does not move.
+func (d *decoder) find(name string) int {
+	was, wasName := d.i, d.nameAt
+	defer func() { d.i, d.nameAt = was, wasName }()
+	d.i++
+	for {
+		n, ok := d.next()
+		if !ok {
+			return -1
+		}
+		if string(n) == name {
+			return d.i
+		}
+		d.skip()
+	}
+}
+
+// tag returns the string value of the tag of the object at hand; it is nil when the tag is absent or null. It does not move.
+func (d *decoder) tag(name string) ([]byte, error) {
+	if d.b[d.i] != '{' {
+		return nil, d.expected("object")
+	}
+	at := d.find(name)
+	if at < 0 || d.b[at] == 'n' {
+		return nil, nil
+	}
+	was := d.i
+	d.i = at
+	if d.b[at] != '"' {
+		return nil, d.expected("string")
+	}
+	s := d.text()
+	d.i = was
+	if s == nil {
+		s = []byte{}
+	}
+	return s, nil
+}
+
+// rest returns the object at hand without the named members, and moves behind it.
+func (d *decoder) rest(without ...string) jsontext.Value {
+	out := []byte{}
+	d.i++
+members:
+	for {
+		name, ok := d.next()
+		if !ok {
+			break
+		}
+		at := d.nameAt
+		d.skip()
+		for _, w := range without {
+			if string(name) == w {
+				continue members
+			}
+		}
+		out = append(append(out, ','), oneLineMember(d.b[at:d.i])...)
+	}
+	if len(out) == 0 {
+		return jsontext.Value("{}")
+	}
+	out[0] = '{'
+	return append(out, '}')
+}
