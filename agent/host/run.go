@@ -1,0 +1,190 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+const (
+	coalesce  = 100 * time.Millisecond // output is held back at most so long, so that it comes in few pieces
+	pieceSize = 32 << 10               // bytes; a piece this large is delivered at once
+	grace     = 250 * time.Millisecond // between asking a process group to end and killing it
+	drain     = 500 * time.Millisecond // how long background children may go on writing once the command has ended
+	reapLimit = 2 * time.Second        // how long a killed command is awaited
+)
+
+// Run starts a command; see [Host]. ctx governs the start only: Wait's ctx and Close end the command. The command runs
+// without a terminal in a session of its own, and reads from nothing. Its folder must be below a root and exist: it never
+// runs elsewhere.
+//
+// [Process].Wait returns the context's cause together with the exit when its ctx ended.
+func (l *Local) Run(ctx context.Context, cmd Command) (Process, error) {
+	if err := l.need(CanRun, "commands"); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("run the command: %w", context.Cause(ctx))
+	}
+	dir := cmd.Dir
+	if dir == "" {
+		dir = l.roots[0]
+	}
+	info, err := l.Stat(ctx, dir)
+	if err != nil {
+		return nil, fmt.Errorf("the command was not run: %w", err)
+	}
+	if !info.Dir {
+		return nil, fmt.Errorf("the command was not run: %s: is a file, not a folder", dir)
+	}
+	child := shellCommand(l.shell, cmd.Line)
+	child.Dir = info.Path.Abs
+	child.Env = append(append(l.environ[:len(l.environ):len(l.environ)], "PWD="+info.Path.Abs), cmd.Env...)
+	detach(child)
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("the command was not run: %w", err)
+	}
+	child.Stdout, child.Stderr = write, write
+	p := &process{cmd: child, started: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
+	if err := child.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("the command was not run: %w", err), write.Close(), read.Close())
+	}
+	_ = write.Close() // the child has its own
+	p.group, err = newGroup(child)
+	if err != nil {
+		_ = child.Process.Kill()
+		_ = child.Wait()
+		return nil, errors.Join(fmt.Errorf("the command was not run: %w", err), read.Close())
+	}
+	go p.supervise(read, cmd)
+	return p, nil
+}
+
+// process is a command that runs here. One goroutine, supervise, owns it from the start to the end: it ends the others and
+// closes done.
+type process struct {
+	cmd     *exec.Cmd
+	group   *group
+	started time.Time
+
+	stopOnce sync.Once
+	stop     chan struct{} // closed to have the command ended
+	done     chan struct{} // closed when exit is set and nothing is left
+	exit     Exit
+}
+
+// Terminal is empty: the command runs here.
+func (p *process) Terminal() string { return "" }
+
+// Wait waits for the end; see [Process].
+func (p *process) Wait(ctx context.Context) (Exit, error) {
+	select {
+	case <-p.done:
+		return p.exit, nil
+	case <-ctx.Done():
+	}
+	p.end()
+	<-p.done
+	return p.exit, fmt.Errorf("the command was stopped: %w", context.Cause(ctx))
+}
+
+// Close ends what is left; see [Process].
+func (p *process) Close() error {
+	p.end()
+	<-p.done
+	return nil
+}
+
+func (p *process) end() { p.stopOnce.Do(func() { close(p.stop) }) }
+
+// supervise waits for the command's end, ends it when it must, collects the output and removes what it left behind.
+func (p *process) supervise(pipe *os.File, cmd Command) {
+	defer close(p.done)
+	defer p.group.close()
+	exited := make(chan struct{})
+	go func() { // ends with the command
+		p.group.waitExit(p.cmd)
+		close(exited)
+	}()
+	c := collect(pipe, NewRing(cmd.KeepBytes), cmd.Output) // ends with the pipe, which is closed below
+
+	var expired <-chan time.Time
+	if cmd.Timeout > 0 {
+		timer := time.NewTimer(cmd.Timeout)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	timedOut, gone := false, true
+	select {
+	case <-exited:
+	case <-expired:
+		timedOut = true
+		gone = p.terminate(exited)
+	case <-p.stop:
+		gone = p.terminate(exited)
+	}
+	duration := time.Since(p.started)
+	close(c.release)
+	await(c.read, drain, p.stop)
+	p.group.kill() // background children; while the command is not reaped, no other process can have its number
+	await(c.read, grace, nil)
+	_ = pipe.Close() // a process that left the group may hold the other end
+	<-c.read
+	p.deliver(c, timedOut)
+
+	p.exit = Exit{Code: -1, TimedOut: timedOut, Duration: duration, Output: c.ring.String(), Total: c.ring.Total()}
+	if gone {
+		_ = p.cmd.Wait() // what matters of it is in ProcessState
+		p.exit.Code, p.exit.Signal = status(p.cmd.ProcessState)
+	} else {
+		p.exit.Signal = "SIGKILL"
+		_ = p.cmd.Process.Release()
+	}
+}
+
+// deliver waits until the receiver has all of the output. When the command is to be stopped, a receiver that does not
+// return cannot hold that up: it is left behind.
+func (p *process) deliver(c *collector, timedOut bool) {
+	if !timedOut {
+		select {
+		case <-c.done:
+			return
+		case <-p.stop:
+		}
+	}
+	await(c.done, drain, nil)
+}
+
+// terminate asks the group to end and kills it soon after. It tells whether the command is gone: one that the kernel holds
+// fast cannot be waited for.
+func (p *process) terminate(exited <-chan struct{}) bool {
+	p.group.term()
+	if !await(exited, grace, nil) {
+		p.group.kill()
+		return await(exited, reapLimit, nil)
+	}
+	return true
+}
+
+// await waits for c, but no longer than limit and not once stop is closed. It tells whether c was closed.
+func await(c <-chan struct{}, limit time.Duration, stop <-chan struct{}) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-c:
+		return true
+	case <-timer.C:
+	case <-stop:
+	}
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
