@@ -1,0 +1,47 @@
+// Command bench measures wherry beside other implementations of the Agent Client Protocol, in one run on one machine, and
+// prints tables. `make bench` builds what it needs and runs it. It asserts nothing: the figures are for reading.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	wherry := flag.String("wherry", "", "the wherry command")
+	coder := flag.String("coder", "", "the example agent of github.com/coder/acp-go-sdk")
+	codex := flag.String("codex", "", "the codex-acp command")
+	runs := flag.Int("runs", 11, "how often each agent is started")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+
+	fmt.Printf("%s, %s/%s, %d CPUs\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	agents := []agentProgram{
+		{name: "wherry acp", args: []string{*wherry, "acp"}},
+		{name: "coder example agent (no model, no tools)", args: []string{*coder}},
+		{name: "codex-acp", args: []string{*codex}, env: codexEnv},
+	}
+	for _, measure := range []func() (table, error){
+		func() (table, error) { return startTable(ctx, agents, *runs) },
+		codecTable,
+	} {
+		t, err := measure()
+		if err != nil {
+			return err
+		}
+		t.print(os.Stdout)
+	}
+	return nil
+}
