@@ -459,12 +459,12 @@ type UnstableMessageMCPRequest struct {
 	unknown string
 }
 
-// UnstableMCPServerACPID identifies a m c p server a c p.
+// UnstableMCPServerACPID identifies a MCP server ACP.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableMCPServerACPID string
 
-// UnstableMCPRequestID identifies a m c p request.
+// UnstableMCPRequestID identifies a MCP request.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableMCPRequestID string

@@ -4,7 +4,7 @@ package acp
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// ToolCallContent is one of the following.
+// ToolCallContent is a union.
 //
 // It is one of these types, as a value:
 //
@@ -97,7 +97,7 @@ func UnmarshalToolCallContent(b []byte) (ToolCallContent, error) {
 	return unmarshalUnion(b, decodeToolCallContent)
 }
 
-// ContentBlock is one of the following.
+// ContentBlock is a union.
 //
 // It is one of these types, as a value:
 //
@@ -212,7 +212,7 @@ func UnmarshalContentBlock(b []byte) (ContentBlock, error) {
 	return unmarshalUnion(b, decodeContentBlock)
 }
 
-// ResourceContents is one of the following.
+// ResourceContents is a union.
 //
 // It is one of these types, as a value:
 //
@@ -285,7 +285,7 @@ func UnmarshalResourceContents(b []byte) (ResourceContents, error) {
 	return unmarshalUnion(b, decodeResourceContents)
 }
 
-// ElicitationPropertySchema is one of the following.
+// ElicitationPropertySchema is a union.
 //
 // It is one of these types, as a value:
 //
@@ -404,7 +404,7 @@ func UnmarshalElicitationPropertySchema(b []byte) (ElicitationPropertySchema, er
 	return unmarshalUnion(b, decodeElicitationPropertySchema)
 }
 
-// MultiSelectItems is one of the following.
+// MultiSelectItems is a union.
 //
 // It is one of these types, as a value:
 //
@@ -482,7 +482,7 @@ func UnmarshalMultiSelectItems(b []byte) (MultiSelectItems, error) {
 	return unmarshalUnion(b, decodeMultiSelectItems)
 }
 
-// AuthMethod is one of the following.
+// AuthMethod is a union.
 //
 // It is one of these types, as a value:
 //
@@ -539,7 +539,7 @@ func MarshalAuthMethod(u AuthMethod) ([]byte, error) { return marshalUnion(u, en
 // UnmarshalAuthMethod reads one AuthMethod. Its errors are those of [Codec.Unmarshal].
 func UnmarshalAuthMethod(b []byte) (AuthMethod, error) { return unmarshalUnion(b, decodeAuthMethod) }
 
-// SessionUpdate is one of the following.
+// SessionUpdate is a union.
 //
 // It is one of these types, as a value:
 //
@@ -855,7 +855,7 @@ func UnmarshalSessionUpdate(b []byte) (SessionUpdate, error) {
 	return unmarshalUnion(b, decodeSessionUpdate)
 }
 
-// UnstablePlanUpdateContent is one of the following.
+// UnstablePlanUpdateContent is a union.
 //
 // It is one of these types, as a value:
 //
@@ -952,7 +952,7 @@ func UnmarshalUnstablePlanUpdateContent(b []byte) (UnstablePlanUpdateContent, er
 	return unmarshalUnion(b, decodeUnstablePlanUpdateContent)
 }
 
-// AvailableCommandInput is one of the following.
+// AvailableCommandInput is a union.
 //
 // It is one of these types, as a value:
 //
@@ -1015,7 +1015,7 @@ func UnmarshalAvailableCommandInput(b []byte) (AvailableCommandInput, error) {
 	return unmarshalUnion(b, decodeAvailableCommandInput)
 }
 
-// UnstableStateUpdate is one of the following.
+// UnstableStateUpdate is a union.
 //
 // It is one of these types, as a value:
 //
@@ -1124,7 +1124,7 @@ func UnmarshalUnstableStateUpdate(b []byte) (UnstableStateUpdate, error) {
 	return unmarshalUnion(b, decodeUnstableStateUpdate)
 }
 
-// MCPServer is one of the following.
+// MCPServer is a union.
 //
 // It is one of these types, as a value:
 //
@@ -1232,7 +1232,7 @@ func MarshalMCPServer(u MCPServer) ([]byte, error) { return marshalUnion(u, enco
 // UnmarshalMCPServer reads one MCPServer. Its errors are those of [Codec.Unmarshal].
 func UnmarshalMCPServer(b []byte) (MCPServer, error) { return unmarshalUnion(b, decodeMCPServer) }
 
-// RequestPermissionOutcome is one of the following.
+// RequestPermissionOutcome is a union.
 //
 // It is one of these types, as a value:
 //
@@ -1315,7 +1315,7 @@ func UnmarshalRequestPermissionOutcome(b []byte) (RequestPermissionOutcome, erro
 	return unmarshalUnion(b, decodeRequestPermissionOutcome)
 }
 
-// ElicitationMode is one of the following.
+// ElicitationMode is a union.
 //
 // It is one of these types, as a value:
 //
@@ -1369,7 +1369,8 @@ func decodeElicitationMode(d *decoder, common ...string) (ElicitationMode, error
 		}
 		return v, nil
 	}
-	return UnknownElicitationMode{Tag: string(tag), Raw: d.rest(common...)}, nil
+	name := string(tag)
+	return UnknownElicitationMode{Tag: name, Raw: d.rest(common...)}, nil
 }
 
 func hasElicitationMode(u ElicitationMode, name []byte) bool {
@@ -1398,7 +1399,7 @@ func hasElicitationMode(u ElicitationMode, name []byte) bool {
 	return false
 }
 
-// ElicitationScope is one of the following.
+// ElicitationScope is a union.
 //
 // It is one of these types, as a value:
 //
@@ -1456,7 +1457,7 @@ func hasElicitationScope(u ElicitationScope, name []byte) bool {
 	return false
 }
 
-// SessionConfigKind is one of the following.
+// SessionConfigKind is a union.
 //
 // It is one of these types, as a value:
 //
@@ -1510,7 +1511,8 @@ func decodeSessionConfigKind(d *decoder, common ...string) (SessionConfigKind, e
 		}
 		return v, nil
 	}
-	return UnknownSessionConfigKind{Tag: string(tag), Raw: d.rest(common...)}, nil
+	name := string(tag)
+	return UnknownSessionConfigKind{Tag: name, Raw: d.rest(common...)}, nil
 }
 
 func hasSessionConfigKind(u SessionConfigKind, name []byte) bool {
@@ -1537,7 +1539,7 @@ func hasSessionConfigKind(u SessionConfigKind, name []byte) bool {
 	return false
 }
 
-// ElicitationAction is one of the following.
+// ElicitationAction is a union.
 //
 // It is one of these types, as a value:
 //
@@ -1603,7 +1605,8 @@ func decodeElicitationAction(d *decoder, common ...string) (ElicitationAction, e
 		}
 		return v, nil
 	}
-	return UnknownElicitationAction{Tag: string(tag), Raw: d.rest(common...)}, nil
+	name := string(tag)
+	return UnknownElicitationAction{Tag: name, Raw: d.rest(common...)}, nil
 }
 
 func hasElicitationAction(u ElicitationAction, name []byte) bool {

@@ -30,6 +30,7 @@ type Codec struct {
 
 // Unmarshal reads one JSON value into v. Members that v's type does not know are kept and written back by [Codec.Append].
 // Syntax errors, duplicate names and invalid UTF-8 are errors; a value that does not fit its type is a [*DecodeError].
+// A null is read as an empty object, since the protocol lets params and results be null.
 // Nothing in v refers to data afterwards. When it fails, v holds what was read until then.
 func (c Codec) Unmarshal(data []byte, v Message) error {
 	if err := checkSyntax(data); err != nil {
@@ -38,9 +39,13 @@ func (c Codec) Unmarshal(data []byte, v Message) error {
 	return c.unmarshalValid(data, v)
 }
 
-// unmarshalValid is Unmarshal for data that is known to be one well-formed JSON value without duplicate names.
+// unmarshalValid is Unmarshal for data that is known to be one well-formed JSON value without duplicate names, or nothing, which is
+// read as null.
 func (c Codec) unmarshalValid(data []byte, v Message) error {
 	d := c.decoder(data)
+	if d.i == len(d.b) || d.b[d.i] == 'n' {
+		d.b, d.i = []byte("{}"), 0
+	}
 	return d.finish(v.decodeWire(&d))
 }
 

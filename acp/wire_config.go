@@ -97,12 +97,13 @@ func decodeSessionConfigOptionValue(d *decoder) (SessionConfigOptionValue, error
 	if err != nil {
 		return nil, err
 	}
+	isBool := string(tag) == "boolean"
 	at := d.find("value")
 	if at < 0 {
 		return nil, d.missing(start, 0, "value")
 	}
 	d.i = at
-	if string(tag) == "boolean" {
+	if isBool {
 		b, err := d.bool()
 		return SessionConfigValueBool(b), err
 	}

@@ -14,6 +14,7 @@ type decoder struct {
 	b               []byte
 	i               int
 	nameAt          int // offset of the latest member name's opening quote
+	scratch         []byte
 	unstable        bool
 	tolerateUpdates bool
 	onLenient       func(path, reason string)
@@ -94,18 +95,34 @@ func (d *decoder) more() bool {
 	}
 }
 
-// text reads a string and returns its content, which is valid until the buffer is.
+// text reads a string and returns its content, which is valid until the next call or the buffer's end, whichever is first.
 func (d *decoder) text() []byte {
-	b := d.b[d.i+1:]
-	n := bytes.IndexByte(b, '"')
-	if s := b[:n]; bytes.IndexByte(s, '\\') < 0 {
-		d.i += n + 2
+	b, start := d.b, d.i+1
+	for i := start; i < len(b) && i < start+shortString; i++ {
+		switch b[i] {
+		case '"':
+			d.i = i + 1
+			return b[start:i]
+		case '\\':
+			return d.unquote()
+		}
+	}
+	n := bytes.IndexByte(b[start:], '"')
+	if s := b[start : start+n]; bytes.IndexByte(s, '\\') < 0 {
+		d.i = start + n + 1
 		return s
 	}
+	return d.unquote()
+}
+
+// shortString is the length up to which a plain loop is faster than two calls that search.
+const shortString = 24
+
+func (d *decoder) unquote() []byte {
 	raw := d.b[d.i:stringEnd(d.b, d.i)]
 	d.i += len(raw)
-	s, _ := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
-	return s
+	d.scratch, _ = jsontext.AppendUnquote(d.scratch[:0], raw) // valid already
+	return d.scratch
 }
 
 // stringEnd returns the offset behind the string that starts at i.
@@ -316,9 +333,6 @@ func (d *decoder) tag(name string) ([]byte, error) {
 	}
 	s := d.text()
 	d.i = was
-	if s == nil {
-		s = []byte{}
-	}
 	return s, nil
 }
 

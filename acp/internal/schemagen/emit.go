@@ -22,6 +22,7 @@ func (m *model) files() (map[string][]byte, error) {
 	for name, write := range map[string]func(*source){
 		"types_gen.go": m.writeTypes, "enums_gen.go": m.writeEnums, "unions_gen.go": m.writeUnions,
 		"codec_gen.go": m.writeCodecs, "json_gen.go": m.writeJSON, "methods_gen.go": m.writeMethods,
+		"samples_gen_test.go": m.writeSamples,
 	} {
 		var s source
 		write(&s)

@@ -67,7 +67,7 @@ func (d *def) fact() string {
 	case strings.HasSuffix(d.name, "Response") && d.method != "":
 		return fmt.Sprintf("is the result of %s.", d.method)
 	case d.kind == kindString && strings.HasSuffix(d.goName, "ID"):
-		return "identifies " + article(strings.TrimSuffix(strings.TrimPrefix(d.goName, "Unstable"), "ID")) + "."
+		return "identifies " + article(strings.TrimSuffix(d.name, "Id")) + "."
 	case strings.HasSuffix(d.goName, "Capabilities"):
 		return "says what its sender can do."
 	case d.name != "":

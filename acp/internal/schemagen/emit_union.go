@@ -24,7 +24,7 @@ func (m *model) writeUnion(s *source, d *def) {
 	u := d.union
 	text := typeComments[strings.TrimPrefix(d.goName, "Unstable")]
 	if text == "" {
-		text = "is one of the following."
+		text = "is a union."
 	}
 	s.f("// %s %s", d.goName, text)
 	s.f("//\n// It is one of these types, as a value:\n//")
@@ -166,7 +166,7 @@ func (m *model) writeDecodeTagged(s *source, d *def) {
 		}
 	}
 	if u.flat {
-		s.f("return %s{Tag: string(tag), Raw: d.rest(common...)}, nil\n}\n", u.unknown)
+		s.f("name := string(tag)\nreturn %s{Tag: name, Raw: d.rest(common...)}, nil\n}\n", u.unknown)
 	} else {
 		s.f("name := string(tag)\nraw, err := d.raw()\nreturn %s{Tag: name, Raw: raw}, err\n}\n", u.unknown)
 	}

@@ -1,6 +1,6 @@
 // Schemagen writes the protocol types of package acp from the protocol's JSON schema.
 //
-//	go run ./acp/internal/schemagen            writes acp/*_gen.go
+//	go run ./acp/internal/schemagen            writes acp/*_gen.go and the test data acp/samples_gen_test.go
 //	go run ./acp/internal/schemagen -check     fails if they are not what it would write
 //	go run ./acp/internal/schemagen -fetch     only fetches the schema
 //
@@ -95,7 +95,7 @@ func compare(files map[string][]byte, dir string) error {
 			errs = append(errs, fmt.Errorf("%s is not up to date: %s", name, firstDifference(got, want)))
 		}
 	}
-	old, err := filepath.Glob(filepath.Join(dir, "*_gen.go"))
+	old, err := filepath.Glob(filepath.Join(dir, "*_gen*.go"))
 	if err != nil {
 		return err
 	}
