@@ -23,7 +23,7 @@ func TestMedianIsTheMiddleValueWhateverTheOrder(t *testing.T) {
 func TestATableLinesUpItsColumns(t *testing.T) {
 	var b strings.Builder
 	table{title: "T", head: []string{"", "a"}, unit: []string{"", "µs"}, rows: [][]string{{"long name", "1"}, {"x", "1000"}}}.print(&b)
-	want := "\nT\n                  a\n                 µs\n  long name       1\n  x            1000\n"
+	want := "\nT\n                 a\n                µs\n  long name      1\n  x           1000\n"
 	if b.String() != want {
 		t.Errorf("got\n%q, expected\n%q", b.String(), want)
 	}
