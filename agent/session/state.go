@@ -1,0 +1,144 @@
+package session
+
+import (
+	"slices"
+
+	"github.com/wherry-acp/wherry/agent/approval"
+	"github.com/wherry-acp/wherry/agent/host"
+	"github.com/wherry-acp/wherry/agent/model"
+	"github.com/wherry-acp/wherry/agent/tool"
+)
+
+// State is what a session's events add up to, apart from its messages. The zero value is a session without events. It
+// is not safe for concurrent use.
+type State struct {
+	Session string
+	Seq     int64 // number of the newest stored event applied
+
+	Roots    []string // absolute; the first is the working folder
+	Title    string
+	TitledBy string // "prompt", "model" or "person"
+	Mode     approval.Mode
+	Model    string // provider/name
+	// Edits says that the person allowed every edit of this session. Choosing a mode takes it back.
+	Edits bool
+
+	Plan []tool.PlanEntry
+	// Views are the files the model has seen, by absolute path, with the newest version seen.
+	Views map[string]host.Version
+
+	Usage     UsageRecorded // of the newest request
+	TurnUsage model.Usage   // of all requests of the open or, between turns, the newest turn
+
+	Turns    int
+	Turn     string     // id of the turn that has started and not ended; empty between turns
+	Calls    []OpenCall // requested and not done, in the order of their requests
+	LastCall int        // highest number given by CallID so far
+}
+
+// OpenCall is a call that has no [CallDone] yet.
+type OpenCall struct {
+	Call    string
+	Tool    string
+	Started bool // it was allowed and may have had an effect
+}
+
+// Apply adds one event, live ones included. Events must come in order.
+func (s *State) Apply(e Event) {
+	if e.Seq != 0 {
+		s.Session, s.Seq = e.Session, e.Seq
+	}
+	switch d := e.Data.(type) {
+	case Created:
+		s.Roots, s.Mode, s.Model = slices.Clone(d.Roots), d.Mode, d.Model
+	case Titled:
+		if s.TitledBy != byPerson || d.By == byPerson {
+			s.Title, s.TitledBy = d.Title, d.By
+		}
+	case Configured:
+		if d.Mode != "" {
+			s.Mode, s.Edits = d.Mode, false
+		}
+		if d.Model != "" {
+			s.Model = d.Model
+		}
+		s.Edits = s.Edits || d.Edits
+	case Rooted:
+		s.Roots = slices.Clone(d.Roots)
+	case TurnStarted:
+		s.Turn, s.TurnUsage = d.Turn, model.Usage{}
+		s.Turns++
+	case TurnEnded:
+		s.Turn = ""
+	case CallRequested:
+		s.Calls = append(s.Calls, OpenCall{Call: d.Call, Tool: d.Tool})
+		s.LastCall = max(s.LastCall, callNumber(d.Call))
+	case CallStarted:
+		for i := range s.Calls {
+			if s.Calls[i].Call == d.Call {
+				s.Calls[i].Started = true
+			}
+		}
+	case CallDone:
+		s.done(d)
+	case PlanChanged:
+		s.Plan = slices.Clone(d.Entries)
+	case UsageRecorded:
+		s.Usage = d
+		s.TurnUsage = addUsage(s.TurnUsage, d.Usage)
+	case Unknown:
+		s.unknown(d)
+	}
+}
+
+const byPerson = "person"
+
+func (s *State) done(d CallDone) {
+	s.Calls = slices.DeleteFunc(s.Calls, func(c OpenCall) bool { return c.Call == d.Call })
+	for path, view := range d.Result.Views {
+		if s.Views == nil {
+			s.Views = make(map[string]host.Version)
+		}
+		s.Views[path] = view.Version
+	}
+}
+
+// unknown fails closed: a newer program set something that this one cannot read, which may have been stricter.
+func (s *State) unknown(d Unknown) {
+	if d.Name == KindConfigured {
+		s.Edits = false
+		if s.Mode != approval.ModeOff {
+			s.Mode = approval.ModeAsk
+		}
+	}
+}
+
+func addUsage(a, b model.Usage) model.Usage {
+	return model.Usage{
+		Input:      a.Input + b.Input,
+		Output:     a.Output + b.Output,
+		Thought:    a.Thought + b.Thought,
+		CacheRead:  a.CacheRead + b.CacheRead,
+		CacheWrite: a.CacheWrite + b.CacheWrite,
+	}
+}
+
+// Interrupted gives the events that close what a dead process left open: an end for each open call, then one for the
+// turn. It runs nothing. It is empty when nothing is open.
+func Interrupted(s State) []Data {
+	var closing []Data
+	for _, c := range s.Calls {
+		closing = append(closing, CallDone{Call: c.Call, Status: CallInterrupted, Result: tool.Failure(interruptedText(c.Started))})
+	}
+	if s.Turn != "" {
+		closing = append(closing, TurnEnded{Turn: s.Turn, Reason: StopInterrupted, Usage: s.TurnUsage})
+	}
+	return closing
+}
+
+func interruptedText(started bool) string {
+	if started {
+		return "This call was running when the program ended. Whether it took effect is not known: look before doing it again."
+	}
+	return "This call was not run: the program ended before it started."
+}
