@@ -16,7 +16,6 @@ build: ## build the wherry command into bin/
 	@scripts/check build
 
 gen: ## fetch the protocol's schema and generate the protocol types
-	go run ./acp/internal/schemagen -fetch
 	go run ./acp/internal/schemagen
 
 fmt: ## format all Go files

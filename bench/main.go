@@ -36,6 +36,7 @@ func run() error {
 	for _, measure := range []func() (table, error){
 		func() (table, error) { return startTable(ctx, agents, *runs) },
 		codecTable,
+		func() (table, error) { return streamTable(ctx, *runs) },
 	} {
 		t, err := measure()
 		if err != nil {

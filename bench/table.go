@@ -14,6 +14,7 @@ type table struct {
 	head  []string
 	unit  []string
 	rows  [][]string
+	note  string // below the rows
 }
 
 func (t table) print(w io.Writer) {
@@ -36,6 +37,9 @@ func (t table) print(w io.Writer) {
 			}
 		}
 		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+	if t.note != "" {
+		fmt.Fprintf(w, "  %s\n", t.note)
 	}
 }
 
