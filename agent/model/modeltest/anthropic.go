@@ -171,7 +171,7 @@ func (messages) whole(c *Conversation, pieces []piece, e ending) any {
 		case "text":
 			content = append(content, map[string]any{"type": "text", "text": p.text})
 		case "thought":
-			content = append(content, map[string]any{"type": "thinking", "thinking": p.text, "signature": signature})
+			content = append(content, map[string]any{"type": "thinking", "thinking": p.text, "signature": Signature})
 		default:
 			content = append(content, map[string]any{"type": "tool_use", "id": p.id, "name": p.name, "input": json.RawMessage(p.text)})
 		}
@@ -213,7 +213,7 @@ func (s *messagesStream) end() {
 		return
 	}
 	if s.kind == "thought" {
-		s.delta(map[string]any{"type": "signature_delta", "signature": signature})
+		s.delta(map[string]any{"type": "signature_delta", "signature": Signature})
 	}
 	s.event("content_block_stop", map[string]any{"index": s.index})
 	s.index++

@@ -194,7 +194,7 @@ func gePiece(p piece) map[string]any {
 	if p.id != "" {
 		call["id"] = p.id
 	}
-	return map[string]any{"functionCall": call, "thoughtSignature": signature}
+	return map[string]any{"functionCall": call, "thoughtSignature": Signature}
 }
 
 // geArgs keeps arguments that are an object; the format cannot carry anything else.
@@ -238,7 +238,7 @@ func (s *geminiStream) call(p piece)     { s.part(p) }
 func (s *geminiStream) fail(text string) { s.data("", gemini{}.failure(500, text)) }
 
 func (s *geminiStream) close(e ending) {
-	r := geResponse(s.c, []any{map[string]any{"text": "", "thoughtSignature": signature}}, geFinish(e.reason))
+	r := geResponse(s.c, []any{map[string]any{"text": "", "thoughtSignature": Signature}}, geFinish(e.reason))
 	r["usageMetadata"] = geUsage(e.usage)
 	s.data("", r)
 }

@@ -132,7 +132,7 @@ func responsesOutput(i int, p piece) map[string]any {
 		return map[string]any{"id": fmt.Sprintf("msg_%d", i), "type": "message", "role": "assistant", "status": "completed",
 			"content": []any{responsesText(p.text)}}
 	case "thought":
-		return map[string]any{"id": fmt.Sprintf("rs_%d", i), "type": "reasoning", "encrypted_content": signature,
+		return map[string]any{"id": fmt.Sprintf("rs_%d", i), "type": "reasoning", "encrypted_content": Signature,
 			"summary": []any{map[string]any{"type": "summary_text", "text": p.text}}}
 	}
 	return map[string]any{"id": fmt.Sprintf("fc_%d", i), "type": "function_call", "status": "completed", "call_id": p.id,

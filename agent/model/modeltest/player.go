@@ -46,8 +46,8 @@ type ending struct {
 	usage  [4]int // input with the cached, output, cache read, cache write
 }
 
-// signature is what a thought carries in the formats that sign them.
-const signature = "c2lnbmF0dXJlLW9mLXRoZS1kb3VibGU="
+// Signature is what a thought carries in the formats that sign them.
+const Signature = "c2lnbmF0dXJlLW9mLXRoZS1kb3VibGU="
 
 // dialectOf finds the format by the end of the path, so that any base URL works.
 func dialectOf(path string) dialect {

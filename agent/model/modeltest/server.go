@@ -63,6 +63,7 @@ type Server struct {
 	closed   bool
 	queue    []reply
 	requests []*Request
+	arrived  chan struct{}    // closed and renewed with each request
 	refused  map[[32]byte]int // how many [[status]] directives this very request was already answered with
 }
 
@@ -119,7 +120,7 @@ func Listen(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for model requests: %w", err)
 	}
-	s := &Server{URL: "http://" + ln.Addr().String(), opts: opts, refused: map[[32]byte]int{}}
+	s := &Server{URL: "http://" + ln.Addr().String(), opts: opts, refused: map[[32]byte]int{}, arrived: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
 	s.busy.Go(func() { _ = s.http.Serve(ln) })
@@ -176,6 +177,24 @@ func (s *Server) Last() *Request {
 	return s.requests[len(s.requests)-1]
 }
 
+// Await waits until n model requests have arrived, and gives the n-th. It fails when ctx ends.
+func (s *Server) Await(ctx context.Context, n int) (*Request, error) {
+	for {
+		s.mu.Lock()
+		arrived := s.arrived
+		if n <= len(s.requests) {
+			defer s.mu.Unlock()
+			return s.requests[n-1], nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-arrived:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for request %d: %w", n, ctx.Err())
+		}
+	}
+}
+
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	if s.closed {
@@ -215,6 +234,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		gone: make(chan struct{}), done: make(chan struct{})}
 	s.mu.Lock()
 	s.requests = append(s.requests, req)
+	close(s.arrived)
+	s.arrived = make(chan struct{})
 	s.mu.Unlock()
 	ctx, cancel := context.WithCancel(r.Context())
 	stop := context.AfterFunc(s.ctx, cancel)
