@@ -1,0 +1,154 @@
+package tool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+)
+
+// lineMatcher finds the lines of a file that match.
+type lineMatcher struct {
+	literal []byte // what to look for when there is no expression
+	fold    bool   // literal is ASCII in lower case, and case does not matter
+	re      *regexp.Regexp
+	// must is a text that every match of re has: files without it are passed over quickly. It may be empty.
+	must []byte
+}
+
+func newLineMatcher(pattern string, isRegex, ignoreCase bool) (*lineMatcher, error) {
+	switch {
+	case pattern == "":
+		return nil, errors.New(`"pattern" is empty: give the text to look for`)
+	case !isRegex && strings.ContainsAny(pattern, "\r\n"):
+		return nil, errors.New(`"pattern" has a line break: lines are searched one by one, so give a part of one line`)
+	case !isRegex && !ignoreCase:
+		return &lineMatcher{literal: []byte(pattern)}, nil
+	case !isRegex && isASCII(pattern):
+		return &lineMatcher{literal: []byte(strings.ToLower(pattern)), fold: true}, nil
+	case !isRegex:
+		pattern = regexp.QuoteMeta(pattern)
+	}
+	flags := "(?m)"
+	if ignoreCase {
+		flags = "(?mi)"
+	}
+	re, err := regexp.Compile(flags + "(?:" + pattern + ")")
+	if err != nil {
+		var bad *syntax.Error
+		if errors.As(err, &bad) {
+			return nil, fmt.Errorf("the regular expression is not valid RE2: %s: `%s`; for plain text leave regex out", bad.Code, bad.Expr)
+		}
+		return nil, fmt.Errorf("the regular expression cannot be used: %w", err)
+	}
+	m := &lineMatcher{re: re}
+	if parsed, err := syntax.Parse(re.String(), syntax.Perl); err == nil {
+		m.must = []byte(requiredText(parsed.Simplify()))
+	}
+	return m, nil
+}
+
+// requiredText gives the longest text that every match of an expression is sure to have.
+func requiredText(re *syntax.Regexp) string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase == 0 {
+			return string(re.Rune)
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return requiredText(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return requiredText(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		best := ""
+		for _, sub := range re.Sub {
+			if text := requiredText(sub); len(text) > len(best) {
+				best = text
+			}
+		}
+		return best
+	}
+	return ""
+}
+
+// asciiOnly tells whether the pattern can be looked for in bytes of any encoding that extends ASCII.
+func (m *lineMatcher) asciiOnly() bool { return m.re == nil && isASCII(string(m.literal)) }
+
+// each calls found with every line that matches: its 1-based number, the line without its ending, and where in it the first
+// match is. It stops when found returns false.
+func (m *lineMatcher) each(data []byte, found func(number int, line []byte, start, end int) bool) {
+	if m.re != nil && len(m.must) > 0 && !bytes.Contains(data, m.must) {
+		return
+	}
+	if m.re != nil && bytes.Contains(data, []byte("\r\n")) { // so that $ is at the line's end
+		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	}
+	haystack := data
+	if m.fold {
+		haystack = lowerASCII(data)
+	}
+	number, counted := 1, 0 // counted is the offset up to which line breaks are in number
+	for at := 0; at < len(data); {
+		i := m.next(haystack[at:])
+		if i < 0 {
+			return
+		}
+		i += at
+		lineStart := bytes.LastIndexByte(data[:i], '\n') + 1
+		lineEnd := len(data)
+		if n := bytes.IndexByte(data[i:], '\n'); n >= 0 {
+			lineEnd = i + n
+		}
+		number += bytes.Count(data[counted:lineStart], []byte{'\n'})
+		counted = lineStart
+		line := data[lineStart:lineEnd]
+		start, end := i-lineStart, i-lineStart+len(m.literal)
+		if m.re != nil { // a match may have gone on into the next line: does this line match by itself?
+			span := m.re.FindIndex(line)
+			if span == nil {
+				at = lineEnd + 1
+				continue
+			}
+			start, end = span[0], span[1]
+		}
+		if !found(number, bytes.TrimSuffix(line, []byte{'\r'}), start, end) {
+			return
+		}
+		at = lineEnd + 1
+	}
+}
+
+func (m *lineMatcher) next(haystack []byte) int {
+	if m.re == nil {
+		return bytes.Index(haystack, m.literal)
+	}
+	if span := m.re.FindIndex(haystack); span != nil {
+		return span[0]
+	}
+	return -1
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func lowerASCII(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		out[i] = c
+	}
+	return out
+}
