@@ -1,0 +1,155 @@
+// Package agent is the coding agent: sessions, the turn loop, and the gate before every effect. It knows no wire
+// protocol; a [Face] is all it knows of clients.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/wherry-acp/wherry/agent/approval"
+	"github.com/wherry-acp/wherry/agent/model"
+	"github.com/wherry-acp/wherry/agent/session"
+	"github.com/wherry-acp/wherry/agent/tool"
+)
+
+// Options is what an agent is made of.
+type Options struct {
+	Store session.Store
+	Tools []tool.Tool
+	// OpenModel gives the model with the id provider/name. It may fail with an [*model.Error]; that is then the
+	// answer to the prompt, never to the opening of a session.
+	OpenModel func(ctx context.Context, id string) (model.Model, error)
+	// DefaultModel is the id for new sessions. ModelChosen tells that the person named it; when they did not and it
+	// is the offline model, a session says so once.
+	DefaultModel string
+	ModelChosen  bool
+	// Mode is the gate's mode for new sessions; empty means [approval.ModeAsk].
+	Mode approval.Mode
+	// MaxSteps bounds the model calls of one turn; 0 means 100.
+	MaxSteps int
+	// AskTimeout is how long a permission waits for its answer before it counts as refused; 0 means 5 minutes.
+	AskTimeout time.Duration
+	// Logger takes what is for the operator; nil discards it.
+	Logger *slog.Logger
+}
+
+// Agent opens sessions. Its methods are safe for concurrent use.
+type Agent struct {
+	opts   Options
+	log    *slog.Logger
+	mu     sync.Mutex
+	models map[string]model.Model
+}
+
+// New makes an agent.
+func New(opts Options) (*Agent, error) {
+	switch {
+	case opts.Store == nil:
+		return nil, errors.New("agent: Options.Store is nil")
+	case opts.OpenModel == nil:
+		return nil, errors.New("agent: Options.OpenModel is nil")
+	case opts.DefaultModel == "":
+		return nil, errors.New("agent: Options.DefaultModel is empty")
+	}
+	if opts.Mode == "" {
+		opts.Mode = approval.ModeAsk
+	}
+	if !opts.Mode.Valid() {
+		return nil, fmt.Errorf("agent: unknown mode %q", opts.Mode)
+	}
+	if opts.MaxSteps == 0 {
+		opts.MaxSteps = 100
+	}
+	if opts.AskTimeout == 0 {
+		opts.AskTimeout = 5 * time.Minute
+	}
+	log := opts.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Agent{opts: opts, log: log, models: map[string]model.Model{}}, nil
+}
+
+// Create makes a session in the folders, the first of which is the working folder. The folders must exist. The session
+// is stored before Create returns.
+func (a *Agent) Create(ctx context.Context, roots []string, face Face) (*Session, error) {
+	h, err := face.Host(roots)
+	if err != nil {
+		return nil, err
+	}
+	id := session.NewID()
+	first := session.Created{Roots: clean(roots), Mode: a.opts.Mode, Model: a.opts.DefaultModel}
+	if err := a.opts.Store.Create(ctx, id, first); err != nil {
+		return nil, err
+	}
+	s := newSession(a, id, face, h)
+	if err := s.catchUp(ctx, nil); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Open opens a stored session in the folders, which replace the stored ones; with none, the stored ones are used. What
+// a dead process left open in its log is closed, and nothing is run again. It fails with [session.ErrNotFound].
+func (a *Agent) Open(ctx context.Context, id string, roots []string, face Face) (*Session, error) {
+	info, err := a.opts.Store.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(roots) == 0 {
+		roots = info.Roots
+	}
+	h, err := face.Host(roots)
+	if err != nil {
+		return nil, err
+	}
+	s := newSession(a, id, face, h)
+	if err := s.catchUp(ctx, nil); err != nil {
+		return nil, err
+	}
+	if err := s.settle(ctx, clean(roots)); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// List describes stored sessions, newest first.
+func (a *Agent) List(ctx context.Context, filter session.Filter) (session.Page, error) {
+	return a.opts.Store.List(ctx, filter)
+}
+
+// Delete removes a stored session. Deleting one that is not there is no error.
+func (a *Agent) Delete(ctx context.Context, id string) error {
+	return a.opts.Store.Delete(ctx, id)
+}
+
+// model gives the model with this id, opened once.
+func (a *Agent) model(ctx context.Context, id string) (model.Model, error) {
+	a.mu.Lock()
+	m, ok := a.models[id]
+	a.mu.Unlock()
+	if ok {
+		return m, nil
+	}
+	m, err := a.opts.OpenModel(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	a.models[id] = m
+	a.mu.Unlock()
+	return m, nil
+}
+
+func clean(roots []string) []string {
+	out := make([]string, len(roots))
+	for i, r := range roots {
+		out[i] = filepath.Clean(r)
+	}
+	return out
+}

@@ -1,0 +1,268 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wherry-acp/wherry/agent/model"
+	"github.com/wherry-acp/wherry/agent/session"
+)
+
+// How often streamed text is shown and stored. Showing is bounded so that a fast model does not flood an editor;
+// storing, so that a crash loses no more than a moment.
+const (
+	showEvery  = 33 * time.Millisecond
+	saveEvery  = 500 * time.Millisecond
+	saveBytes  = 16 << 10
+	longestArg = 8 << 20 // of a call's arguments, bytes
+)
+
+// ask sends one request and records what comes back. It returns the calls that the model wants.
+func (t *turn) ask(ctx context.Context, req model.Request) ([]session.CallRequested, model.StopReason, error) {
+	w := &writer{t: t}
+	var calls []session.CallRequested
+	var usage model.Usage
+	var stop model.StopReason
+
+	streamCtx, cancel := context.WithCancel(ctx)
+	type item struct {
+		event model.Event
+		err   error
+	}
+	items := make(chan item)
+	go func() {
+		defer close(items)
+		defer func() {
+			if p := recover(); p != nil {
+				t.s.agent.log.Error("panic in a model", "model", t.model.Info().ID(), "panic", p, "stack", string(debug.Stack()))
+				select {
+				case items <- item{err: errInside}:
+				case <-streamCtx.Done():
+				}
+			}
+		}()
+		for event, err := range t.model.Stream(streamCtx, req) {
+			select {
+			case items <- item{event, err}:
+			case <-streamCtx.Done():
+				return
+			}
+		}
+	}()
+	defer func() { // the stream is closed before anything else happens
+		cancel()
+		for range items {
+		}
+	}()
+
+	tick := time.NewTicker(showEvery)
+	defer tick.Stop()
+	var failed error
+read:
+	for {
+		select {
+		case it, open := <-items:
+			if !open {
+				break read
+			}
+			if it.err != nil {
+				failed = it.err
+				break read
+			}
+			switch e := it.event.(type) {
+			case model.TextDelta:
+				failed = w.add(ctx, session.Assistant, e.Text)
+			case model.ThoughtDelta:
+				failed = w.add(ctx, session.Thinking, e.Text)
+			case model.ThoughtDone:
+				failed = w.thoughtDone(ctx, e.Opaque)
+			case model.CallDone:
+				calls = append(calls, t.requested(e.Call, t.s.State().LastCall+len(calls)+1))
+			case model.Usage:
+				usage = e
+			case model.Waiting:
+				failed = t.notice(ctx, "warning", e.Reason+" Trying again in "+
+					strconv.FormatFloat(e.Seconds, 'f', 0, 64)+" s.")
+			case model.Stop:
+				stop = e.Reason
+			}
+			if failed != nil {
+				break read
+			}
+		case <-tick.C:
+			w.flush(ctx)
+		}
+	}
+	if failed == nil && ctx.Err() != nil {
+		failed = context.Cause(ctx)
+	}
+	t.result.Usage.Input += usage.Input
+	t.result.Usage.Output += usage.Output
+	t.result.Usage.Thought += usage.Thought
+	t.result.Usage.CacheRead += usage.CacheRead
+	t.result.Usage.CacheWrite += usage.CacheWrite
+
+	// What was streamed is kept, also when the rest is lost: calls of a broken stream are not.
+	keep, done := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer done()
+	if failed != nil {
+		return nil, "", firstError(failed, w.cut(keep))
+	}
+	data := w.rest()
+	if usage != (model.Usage{}) {
+		info := t.model.Info()
+		data = append(data, session.UsageRecorded{Model: info.ID(), Usage: usage, Window: info.ContextWindow})
+	}
+	for _, c := range calls {
+		data = append(data, c)
+	}
+	if err := t.s.record(keep, data...); err != nil {
+		return nil, "", err
+	}
+	return calls, stop, ctx.Err()
+}
+
+// requested turns a model's call into an event. Arguments that are not JSON are kept as a string.
+func (t *turn) requested(c model.ToolCall, number int) session.CallRequested {
+	args := c.Args
+	switch {
+	case len(strings.TrimSpace(string(args))) == 0:
+		args = json.RawMessage("{}")
+	case len(args) > longestArg || !json.Valid(args):
+		text, err := json.Marshal(string(args[:min(len(args), longestArg)]))
+		if err != nil { // a string always marshals
+			panic(err)
+		}
+		args = text
+	}
+	return session.CallRequested{
+		Call: session.CallID(number), ModelID: c.ID, Tool: c.Name, Args: args, Provider: c.Provider, Opaque: c.Opaque,
+	}
+}
+
+// writer turns deltas into messages: one message for each uninterrupted run of one speaker. Only the goroutine of the
+// turn uses it.
+type writer struct {
+	t       *turn
+	message string // id of the open message; empty for none
+	speaker session.Speaker
+	unshown strings.Builder
+	unsaved strings.Builder
+	shown   time.Time
+	saved   time.Time
+}
+
+// add appends a delta to the open message of the speaker, opening one if need be.
+func (w *writer) add(ctx context.Context, speaker session.Speaker, text string) error {
+	if text == "" {
+		return nil
+	}
+	if w.message != "" && w.speaker != speaker {
+		if err := w.done(ctx, nil); err != nil {
+			return err
+		}
+	}
+	now := time.Now()
+	if w.message == "" {
+		w.message, w.speaker, w.saved = session.NewMessageID(), speaker, now
+	}
+	w.unshown.WriteString(text)
+	w.unsaved.WriteString(text)
+	if now.Sub(w.shown) >= showEvery {
+		w.flush(ctx)
+	}
+	if w.unsaved.Len() >= saveBytes || now.Sub(w.saved) >= saveEvery {
+		w.flush(ctx)
+		w.saved = now
+		return w.t.s.record(ctx, w.take())
+	}
+	return nil
+}
+
+// flush shows what is not shown yet.
+func (w *writer) flush(ctx context.Context) {
+	if w.unshown.Len() == 0 {
+		return
+	}
+	w.t.s.live(ctx, session.MessageDelta{Message: w.message, Speaker: w.speaker, Text: w.unshown.String()})
+	w.unshown.Reset()
+	w.shown = time.Now()
+}
+
+func (w *writer) take() session.MessageSaved {
+	saved := session.MessageSaved{Message: w.message, Speaker: w.speaker, Text: w.unsaved.String()}
+	w.unsaved.Reset()
+	return saved
+}
+
+// close gives the events that complete the open message.
+func (w *writer) close(opaque json.RawMessage) []session.Data {
+	var data []session.Data
+	if w.unsaved.Len() > 0 {
+		data = append(data, w.take())
+	}
+	done := session.MessageDone{Message: w.message, Speaker: w.speaker, Opaque: opaque}
+	if opaque != nil {
+		done.Provider = w.t.model.Info().Provider
+	}
+	w.message = ""
+	return append(data, done)
+}
+
+// done completes the open message.
+func (w *writer) done(ctx context.Context, opaque json.RawMessage) error {
+	w.flush(ctx)
+	return w.t.s.record(ctx, w.close(opaque)...)
+}
+
+// thoughtDone completes the open thought, or stores a thought without text.
+func (w *writer) thoughtDone(ctx context.Context, opaque json.RawMessage) error {
+	if w.message != "" && w.speaker != session.Thinking {
+		if err := w.done(ctx, nil); err != nil {
+			return err
+		}
+	}
+	if w.message == "" {
+		if len(opaque) == 0 {
+			return nil
+		}
+		w.message, w.speaker = session.NewMessageID(), session.Thinking
+	}
+	return w.done(ctx, opaque)
+}
+
+// rest shows what is left and gives the events that complete the open message.
+func (w *writer) rest() []session.Data {
+	if w.message == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	w.flush(ctx)
+	return w.close(nil)
+}
+
+// cut stores what is left of a message that will not be completed.
+func (w *writer) cut(ctx context.Context) error {
+	if w.message == "" {
+		return nil
+	}
+	w.flush(ctx)
+	if w.unsaved.Len() == 0 {
+		return nil
+	}
+	return w.t.s.record(ctx, w.take())
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/wherry-acp/wherry/agent/model"
+	"github.com/wherry-acp/wherry/agent/session"
+	"github.com/wherry-acp/wherry/agent/tool"
+)
+
+// TurnResult is how a turn ended.
+type TurnResult struct {
+	Reason  session.StopReason
+	Usage   model.Usage // of all requests of the turn
+	Message string      // the user message's id
+	// Err is why a turn failed, with a sentence for the person; nil unless Reason is [session.StopFailed]. The
+	// sentence is in the log and has been shown, except for a refused login ([model.ErrAuth]), which the caller tells.
+	Err error
+}
+
+// errInside is what a person sees of a defect of ours.
+var errInside = errors.New("wherry failed inside; the log has the details. The conversation is safe, please try again")
+
+// errTurnOver ends a turn early; the reason is set already.
+var errTurnOver = errors.New("the turn is over")
+
+// Turn answers a prompt. It waits for earlier turns of the session, and ends when the model has said all, ctx ends, or
+// something fails. The error is for a turn that could not be begun: another process holds the session
+// ([*session.HeldError]), the log cannot be written, the session is closed, or ctx ended before its turn came.
+func (s *Session) Turn(ctx context.Context, prompt []session.Block) (TurnResult, error) {
+	if len(prompt) == 0 {
+		return TurnResult{}, errors.New("the prompt is empty")
+	}
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return TurnResult{}, context.Cause(ctx)
+	}
+	defer func() { s.turn <- struct{}{} }()
+	if err := s.hold(ctx); err != nil {
+		return TurnResult{}, err
+	}
+	defer s.release(ctx)
+
+	t := &turn{s: s, prompt: prompt, id: session.NewTurnID(), result: TurnResult{Message: session.NewMessageID()}}
+	begin := append(s.unsettled(nil), session.TurnStarted{Turn: t.id, Message: t.result.Message, Prompt: prompt})
+	if s.State().Title == "" {
+		if title := session.Title(prompt); title != "" {
+			begin = append(begin, session.Titled{Title: title, By: "prompt"})
+		}
+	}
+	if err := s.record(ctx, begin...); err != nil {
+		return TurnResult{}, err
+	}
+	t.run(ctx)
+	return t.result, t.unsaved
+}
+
+// turn is one run of the loop.
+type turn struct {
+	s       *Session
+	id      string
+	prompt  []session.Block
+	model   model.Model
+	result  TurnResult
+	unsaved error // the end could not be stored
+}
+
+// run runs the loop and always writes the turn's end.
+func (t *turn) run(ctx context.Context) {
+	defer t.end(ctx)
+	defer func() {
+		if p := recover(); p != nil {
+			t.s.agent.log.Error("panic in a turn", "session", t.s.id, "panic", p, "stack", string(debug.Stack()))
+			t.fail(errInside)
+		}
+	}()
+	if err := t.loop(ctx); err != nil && !errors.Is(err, errTurnOver) {
+		t.fail(err)
+	}
+}
+
+// fail notes why the turn failed, unless it was cancelled.
+func (t *turn) fail(err error) {
+	t.result.Reason, t.result.Err = session.StopFailed, err
+}
+
+// end closes what is open and stores the turn's end, however the turn ended.
+func (t *turn) end(ctx context.Context) {
+	if ctx.Err() != nil {
+		t.result.Reason, t.result.Err = session.StopCancelled, nil
+	}
+	if t.result.Reason == "" {
+		t.result.Reason = session.StopEndTurn
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	ended := session.TurnEnded{Turn: t.id, Reason: t.result.Reason, Usage: t.result.Usage}
+	var data []session.Data
+	for _, call := range t.s.State().Calls {
+		data = append(data, session.CallDone{
+			Call: call.Call, Status: session.CallCancelled,
+			Result: tool.Failure("The turn ended before this call did."),
+		})
+	}
+	if err := t.result.Err; err != nil {
+		ended.Error = err.Error()
+		var me *model.Error
+		if errors.As(err, &me) {
+			ended.ErrorKind = me.Kind
+		}
+		t.s.agent.log.Warn("a turn failed", "session", t.s.id, "error", err)
+	}
+	if err := t.s.record(ctx, append(data, ended)...); err != nil {
+		t.s.agent.log.Error("store the end of a turn", "session", t.s.id, "error", err)
+		t.unsaved = fmt.Errorf("the end of the turn could not be stored: %w", err)
+	}
+}
+
+// loop asks the model, runs the calls it wants, and asks again.
+func (t *turn) loop(ctx context.Context) error {
+	s := t.s
+	state := s.State()
+	m, err := s.agent.model(ctx, state.Model)
+	if err != nil {
+		return err
+	}
+	t.model = m
+	if err := t.sayOffline(ctx, state); err != nil {
+		return err
+	}
+	if err := t.sayDropped(ctx); err != nil {
+		return err
+	}
+	tools := offered(s.agent.opts.Tools, s.host)
+	system, err := systemPrompt(s.host, tools)
+	if err != nil {
+		return err
+	}
+	specs := make([]model.ToolSpec, len(tools))
+	for i, tl := range tools {
+		spec := tl.Spec()
+		specs[i] = model.ToolSpec{Name: spec.Name, Description: spec.Description, Schema: spec.Schema}
+	}
+	for range s.agent.opts.MaxSteps {
+		messages := fit(session.Messages(s.snapshot()), m.Info())
+		calls, stop, err := t.ask(ctx, model.Request{System: system, Messages: messages, Tools: specs})
+		if err != nil {
+			return err
+		}
+		if len(calls) == 0 {
+			switch stop {
+			case model.StopMaxTokens:
+				t.result.Reason = session.StopMaxTokens
+			case model.StopRefusal:
+				t.result.Reason = session.StopRefusal
+			}
+			return nil
+		}
+		if err := t.calls(ctx, tools, calls); err != nil {
+			return err
+		}
+	}
+	t.result.Reason = session.StopMaxSteps
+	return t.notice(ctx, "warning", fmt.Sprintf(
+		"The turn was ended after %d requests to the model. Say \"go on\" to continue.", s.agent.opts.MaxSteps))
+}
+
+// sayOffline tells once a session that no model is configured.
+func (t *turn) sayOffline(ctx context.Context, state session.State) error {
+	if !t.model.Info().Offline || t.s.agent.opts.ModelChosen || state.Turns > 1 {
+		return nil
+	}
+	return t.notice(ctx, "info", "No model is configured, so wherry's embedded offline model answers: it searches and quotes "+
+		"this folder and carries out plain instructions (say \"help\"). For a real model set ANTHROPIC_API_KEY, OPENAI_API_KEY "+
+		"or GEMINI_API_KEY, or use --model ollama/NAME.")
+}
+
+func (t *turn) notice(ctx context.Context, severity, text string) error {
+	return t.s.record(ctx, session.Notice{Message: session.NewMessageID(), Text: text, Severity: severity})
+}
