@@ -11726,6 +11726,9 @@ func (v *UnstableMessageMCPResponse) decodeMembers(d *decoder, tag string) error
 	if !found {
 		return d.missing(start, 0, "result")
 	}
+	if v.Result != nil {
+		v.Error = nil
+	}
 	return nil
 }
 

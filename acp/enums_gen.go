@@ -2,7 +2,7 @@
 
 package acp
 
-// ToolKind is the protocol's ToolKind.
+// ToolKind says what sort of thing a tool does, for the client to choose an icon.
 // A value that is not among the constants is kept as it is; see [ToolKind.Known].
 type ToolKind string
 
@@ -69,7 +69,7 @@ func decodeToolKind(d *decoder) (ToolKind, error) {
 	}
 }
 
-// ToolCallStatus is the protocol's ToolCallStatus.
+// ToolCallStatus says how far a tool call is.
 // A value that is not among the constants is kept as it is; see [ToolCallStatus.Known].
 type ToolCallStatus string
 
@@ -112,7 +112,7 @@ func decodeToolCallStatus(d *decoder) (ToolCallStatus, error) {
 	}
 }
 
-// Role is the protocol's Role.
+// Role says whom a piece of content is for.
 // A value that is not among the constants is kept as it is; see [Role.Known].
 type Role string
 
@@ -147,7 +147,7 @@ func decodeRole(d *decoder) (Role, error) {
 	}
 }
 
-// PermissionOptionKind is the protocol's PermissionOptionKind.
+// PermissionOptionKind says what an answer means, for the client to choose how it looks. What was chosen is told by the option's id.
 // A value that is not among the constants is kept as it is; see [PermissionOptionKind.Known].
 type PermissionOptionKind string
 
@@ -190,7 +190,7 @@ func decodePermissionOptionKind(d *decoder) (PermissionOptionKind, error) {
 	}
 }
 
-// ElicitationSchemaType is the protocol's ElicitationSchemaType.
+// ElicitationSchemaType is the type of a form's schema.
 // A value that is not among the constants is kept as it is; see [ElicitationSchemaType.Known].
 type ElicitationSchemaType string
 
@@ -221,7 +221,7 @@ func decodeElicitationSchemaType(d *decoder) (ElicitationSchemaType, error) {
 	}
 }
 
-// StringFormat is the protocol's StringFormat.
+// StringFormat says what a text field should look like.
 // A value that is not among the constants is kept as it is; see [StringFormat.Known].
 type StringFormat string
 
@@ -264,7 +264,7 @@ func decodeStringFormat(d *decoder) (StringFormat, error) {
 	}
 }
 
-// UnstableLLMProtocol is the protocol's UnstableLLMProtocol.
+// UnstableLLMProtocol is the interface of a model service.
 // A value that is not among the constants is kept as it is; see [UnstableLLMProtocol.Known].
 //
 // Unstable: it may change or go, and is off until a connection opts in.
@@ -313,7 +313,7 @@ func decodeUnstableLLMProtocol(d *decoder) (UnstableLLMProtocol, error) {
 	}
 }
 
-// UnstableAuthState is the protocol's UnstableAuthState.
+// UnstableAuthState says whether the agent is authenticated.
 // A value that is not among the constants is kept as it is; see [UnstableAuthState.Known].
 //
 // Unstable: it may change or go, and is off until a connection opts in.
@@ -358,7 +358,7 @@ func decodeUnstableAuthState(d *decoder) (UnstableAuthState, error) {
 	}
 }
 
-// SessionConfigOptionCategory is the protocol's SessionConfigOptionCategory.
+// SessionConfigOptionCategory says what an option is about, for the client to place it. Names that start with _ are anyone's.
 // A value that is not among the constants is kept as it is; see [SessionConfigOptionCategory.Known].
 type SessionConfigOptionCategory string
 
@@ -401,7 +401,7 @@ func decodeSessionConfigOptionCategory(d *decoder) (SessionConfigOptionCategory,
 	}
 }
 
-// UnstableSessionStatus is the protocol's UnstableSessionStatus.
+// UnstableSessionStatus says whether a session is held open. An unknown value counts as saved.
 // A value that is not among the constants is kept as it is; see [UnstableSessionStatus.Known].
 //
 // Unstable: it may change or go, and is off until a connection opts in.
@@ -438,7 +438,7 @@ func decodeUnstableSessionStatus(d *decoder) (UnstableSessionStatus, error) {
 	}
 }
 
-// StopReason is the protocol's StopReason.
+// StopReason says why a turn ended.
 // A value that is not among the constants is kept as it is; see [StopReason.Known].
 type StopReason string
 
@@ -485,7 +485,7 @@ func decodeStopReason(d *decoder) (StopReason, error) {
 	}
 }
 
-// ErrorCode is the protocol's ErrorCode.
+// ErrorCode says what kind of error it is.
 // A value that is not among the constants is kept as it is; see [ErrorCode.Known].
 type ErrorCode int32
 
@@ -518,7 +518,7 @@ func (v ErrorCode) Known() bool {
 	return false
 }
 
-// PlanEntryPriority is the protocol's PlanEntryPriority.
+// PlanEntryPriority says how much a step of a plan matters.
 // A value that is not among the constants is kept as it is; see [PlanEntryPriority.Known].
 type PlanEntryPriority string
 
@@ -557,7 +557,7 @@ func decodePlanEntryPriority(d *decoder) (PlanEntryPriority, error) {
 	}
 }
 
-// PlanEntryStatus is the protocol's PlanEntryStatus.
+// PlanEntryStatus says how far a step of a plan is.
 // A value that is not among the constants is kept as it is; see [PlanEntryStatus.Known].
 type PlanEntryStatus string
 
@@ -596,7 +596,7 @@ func decodePlanEntryStatus(d *decoder) (PlanEntryStatus, error) {
 	}
 }
 
-// NoticeSeverity is the protocol's NoticeSeverity.
+// NoticeSeverity says how serious a notice is.
 // A value that is not among the constants is kept as it is; see [NoticeSeverity.Known].
 type NoticeSeverity string
 
@@ -635,7 +635,7 @@ func decodeNoticeSeverity(d *decoder) (NoticeSeverity, error) {
 	}
 }
 
-// CompactionStatus is the protocol's CompactionStatus.
+// CompactionStatus says how far a compaction is.
 // A value that is not among the constants is kept as it is; see [CompactionStatus.Known].
 type CompactionStatus string
 
@@ -678,7 +678,7 @@ func decodeCompactionStatus(d *decoder) (CompactionStatus, error) {
 	}
 }
 
-// UnstableSystemPromptMode is the protocol's UnstableSystemPromptMode.
+// UnstableSystemPromptMode says what a system prompt does.
 // A value that is not among the constants is kept as it is; see [UnstableSystemPromptMode.Known].
 //
 // Unstable: it may change or go, and is off until a connection opts in.
@@ -715,7 +715,7 @@ func decodeUnstableSystemPromptMode(d *decoder) (UnstableSystemPromptMode, error
 	}
 }
 
-// UnstableSessionArchiveFilter is the protocol's UnstableSessionArchiveFilter.
+// UnstableSessionArchiveFilter says whether a list holds archived sessions.
 // A value that is not among the constants is kept as it is; see [UnstableSessionArchiveFilter.Known].
 //
 // Unstable: it may change or go, and is off until a connection opts in.
@@ -756,7 +756,7 @@ func decodeUnstableSessionArchiveFilter(d *decoder) (UnstableSessionArchiveFilte
 	}
 }
 
-// UnstableIdleStopReason is the protocol's UnstableIdleStopReason.
+// UnstableIdleStopReason says why a session became idle.
 // A value that is not among the constants is kept as it is; see [UnstableIdleStopReason.Known].
 //
 // Unstable: it may change or go, and is off until a connection opts in.

@@ -56,8 +56,8 @@ var methods = [...]Method{
 	{Name: MethodFSWriteTextFile, Side: ClientSide, Gate: "clientCapabilities.fs.writeTextFile", ParamsName: "WriteTextFileRequest", params: func() Message { return new(WriteTextFileRequest) }, ResultName: "WriteTextFileResponse", result: func() Message { return new(WriteTextFileResponse) }},
 	{Name: MethodInitialize, Side: AgentSide, ParamsName: "InitializeRequest", params: func() Message { return new(InitializeRequest) }, ResultName: "InitializeResponse", result: func() Message { return new(InitializeResponse) }},
 	{Name: MethodLogout, Side: AgentSide, Gate: "agentCapabilities.auth.logout", ParamsName: "LogoutRequest", params: func() Message { return new(LogoutRequest) }, ResultName: "LogoutResponse", result: func() Message { return new(LogoutResponse) }},
-	{Name: MethodUnstableMCPMessage, Side: BothSides, Gate: "agentCapabilities.mcpCapabilities.acp", Unstable: true, ParamsName: "UnstableMessageMCPRequest", params: func() Message { return new(UnstableMessageMCPRequest) }, ResultName: "UnstableMessageMCPResponse", result: func() Message { return new(UnstableMessageMCPResponse) }},
-	{Name: MethodUnstableMCPMessage, Side: BothSides, Notification: true, Gate: "agentCapabilities.mcpCapabilities.acp", Unstable: true, ParamsName: "UnstableMessageMCPNotification", params: func() Message { return new(UnstableMessageMCPNotification) }},
+	{Name: MethodUnstableMCPMessage, Side: ClientSide, Gate: "agentCapabilities.mcpCapabilities.acp", Unstable: true, ParamsName: "UnstableMessageMCPRequest", params: func() Message { return new(UnstableMessageMCPRequest) }, ResultName: "UnstableMessageMCPResponse", result: func() Message { return new(UnstableMessageMCPResponse) }},
+	{Name: MethodUnstableMCPMessage, Side: AgentSide, Notification: true, Gate: "agentCapabilities.mcpCapabilities.acp", Unstable: true, ParamsName: "UnstableMessageMCPNotification", params: func() Message { return new(UnstableMessageMCPNotification) }},
 	{Name: MethodUnstableProvidersDisable, Side: AgentSide, Gate: "agentCapabilities.providers", Unstable: true, ParamsName: "UnstableDisableProviderRequest", params: func() Message { return new(UnstableDisableProviderRequest) }, ResultName: "UnstableDisableProviderResponse", result: func() Message { return new(UnstableDisableProviderResponse) }},
 	{Name: MethodUnstableProvidersList, Side: AgentSide, Gate: "agentCapabilities.providers", Unstable: true, ParamsName: "UnstableListProvidersRequest", params: func() Message { return new(UnstableListProvidersRequest) }, ResultName: "UnstableListProvidersResponse", result: func() Message { return new(UnstableListProvidersResponse) }},
 	{Name: MethodUnstableProvidersSet, Side: AgentSide, Gate: "agentCapabilities.providers", Unstable: true, ParamsName: "UnstableSetProviderRequest", params: func() Message { return new(UnstableSetProviderRequest) }, ResultName: "UnstableSetProviderResponse", result: func() Message { return new(UnstableSetProviderResponse) }},
@@ -88,17 +88,97 @@ var methods = [...]Method{
 	{Name: MethodTerminalWaitForExit, Side: ClientSide, Gate: "clientCapabilities.terminal", ParamsName: "WaitForTerminalExitRequest", params: func() Message { return new(WaitForTerminalExitRequest) }, ResultName: "WaitForTerminalExitResponse", result: func() Message { return new(WaitForTerminalExitResponse) }},
 }
 
-// updateGate returns the client capability that a variant of session/update needs, or "".
-func updateGate(tag string) string {
-	switch tag {
-	case "plan_removed", "plan_update":
+// UpdateGate returns the path of the client capability that a session update needs, or "" when it needs none.
+func UpdateGate(u SessionUpdate) string {
+	switch u.(type) {
+	case UnstablePlanUpdate, *UnstablePlanUpdate, UnstablePlanRemoved, *UnstablePlanRemoved:
 		return "clientCapabilities.plan"
-	case "compaction_summary_chunk", "compaction_update":
+	case CompactionUpdate, *CompactionUpdate, CompactionSummaryChunk, *CompactionSummaryChunk:
 		return "clientCapabilities.session.compaction"
-	case "notice":
+	case Notice, *Notice:
 		return "clientCapabilities.session.notices"
-	case "session_message", "session_message_chunk", "subagent_update":
+	case UnstableSubagentUpdate, *UnstableSubagentUpdate, UnstableSessionMessage, *UnstableSessionMessage, UnstableSessionMessageChunk, *UnstableSessionMessageChunk:
 		return "clientCapabilities.subagents"
 	}
 	return ""
+}
+
+// HasCapability reports whether the capability at the path is offered, as in "agentCapabilities.sessionCapabilities.list".
+// It is false for paths that the protocol does not have. Either argument may be nil.
+func HasCapability(path string, client *ClientCapabilities, agent *AgentCapabilities) bool {
+	switch path {
+	case "agentCapabilities.auth.logout":
+		return agent != nil && agent.Auth.Logout != nil
+	case "agentCapabilities.auth.status":
+		return agent != nil && agent.Auth.UnstableStatus != nil
+	case "agentCapabilities.loadSession":
+		return agent != nil && agent.LoadSession
+	case "agentCapabilities.mcpCapabilities.acp":
+		return agent != nil && agent.MCPCapabilities.UnstableACP
+	case "agentCapabilities.mcpCapabilities.http":
+		return agent != nil && agent.MCPCapabilities.HTTP
+	case "agentCapabilities.mcpCapabilities.sse":
+		return agent != nil && agent.MCPCapabilities.SSE
+	case "agentCapabilities.promptCapabilities.audio":
+		return agent != nil && agent.PromptCapabilities.Audio
+	case "agentCapabilities.promptCapabilities.embeddedContext":
+		return agent != nil && agent.PromptCapabilities.EmbeddedContext
+	case "agentCapabilities.promptCapabilities.image":
+		return agent != nil && agent.PromptCapabilities.Image
+	case "agentCapabilities.providers":
+		return agent != nil && agent.UnstableProviders != nil
+	case "agentCapabilities.sessionCapabilities.additionalDirectories":
+		return agent != nil && agent.SessionCapabilities.AdditionalDirectories != nil
+	case "agentCapabilities.sessionCapabilities.archive":
+		return agent != nil && agent.SessionCapabilities.UnstableArchive != nil
+	case "agentCapabilities.sessionCapabilities.close":
+		return agent != nil && agent.SessionCapabilities.Close != nil
+	case "agentCapabilities.sessionCapabilities.delete":
+		return agent != nil && agent.SessionCapabilities.Delete != nil
+	case "agentCapabilities.sessionCapabilities.fork":
+		return agent != nil && agent.SessionCapabilities.UnstableFork != nil
+	case "agentCapabilities.sessionCapabilities.list":
+		return agent != nil && agent.SessionCapabilities.List != nil
+	case "agentCapabilities.sessionCapabilities.resume":
+		return agent != nil && agent.SessionCapabilities.Resume != nil
+	case "agentCapabilities.sessionCapabilities.status":
+		return agent != nil && agent.SessionCapabilities.UnstableStatus != nil
+	case "agentCapabilities.sessionCapabilities.systemPrompt":
+		return agent != nil && agent.SessionCapabilities.UnstableSystemPrompt != nil
+	case "agentCapabilities.sessionCapabilities.systemPrompt.mode":
+		return agent != nil && agent.SessionCapabilities.UnstableSystemPrompt != nil && agent.SessionCapabilities.UnstableSystemPrompt.Mode != nil
+	case "agentCapabilities.sessionCapabilities.systemPrompt.mode.override":
+		return agent != nil && agent.SessionCapabilities.UnstableSystemPrompt != nil && agent.SessionCapabilities.UnstableSystemPrompt.Mode != nil && agent.SessionCapabilities.UnstableSystemPrompt.Mode.Override != nil
+	case "agentCapabilities.sessionCapabilities.title":
+		return agent != nil && agent.SessionCapabilities.UnstableTitle != nil
+	case "clientCapabilities.auth.terminal":
+		return client != nil && client.Auth.Terminal
+	case "clientCapabilities.elicitation":
+		return client != nil && client.Elicitation != nil
+	case "clientCapabilities.elicitation.form":
+		return client != nil && client.Elicitation != nil && client.Elicitation.Form != nil
+	case "clientCapabilities.elicitation.url":
+		return client != nil && client.Elicitation != nil && client.Elicitation.URL != nil
+	case "clientCapabilities.fs.readTextFile":
+		return client != nil && client.FS.ReadTextFile
+	case "clientCapabilities.fs.writeTextFile":
+		return client != nil && client.FS.WriteTextFile
+	case "clientCapabilities.plan":
+		return client != nil && client.UnstablePlan != nil
+	case "clientCapabilities.session":
+		return client != nil && client.Session != nil
+	case "clientCapabilities.session.compaction":
+		return client != nil && client.Session != nil && client.Session.Compaction != nil
+	case "clientCapabilities.session.configOptions":
+		return client != nil && client.Session != nil && client.Session.ConfigOptions != nil
+	case "clientCapabilities.session.configOptions.boolean":
+		return client != nil && client.Session != nil && client.Session.ConfigOptions != nil && client.Session.ConfigOptions.Boolean != nil
+	case "clientCapabilities.session.notices":
+		return client != nil && client.Session != nil && client.Session.Notices != nil
+	case "clientCapabilities.subagents":
+		return client != nil && client.UnstableSubagents != nil
+	case "clientCapabilities.terminal":
+		return client != nil && client.Terminal
+	}
+	return false
 }

@@ -9,9 +9,10 @@ import "github.com/go-json-experiment/json/jsontext"
 // Capability: clientCapabilities.fs.writeTextFile.
 type WriteTextFileRequest struct {
 	SessionID SessionID
-	Path      string
-	Content   string
-	Meta      Meta
+	// Absolute. The file is made if it does not exist.
+	Path    string
+	Content string
+	Meta    Meta
 
 	unknown string
 }
@@ -24,10 +25,13 @@ type SessionID string
 // Capability: clientCapabilities.fs.readTextFile.
 type ReadTextFileRequest struct {
 	SessionID SessionID
-	Path      string
-	Line      Opt[uint32]
-	Limit     Opt[uint32]
-	Meta      Meta
+	// Absolute.
+	Path string
+	// The first line to read, counted from 1.
+	Line Opt[uint32]
+	// How many lines to read at most.
+	Limit Opt[uint32]
+	Meta  Meta
 
 	unknown string
 }
@@ -42,7 +46,7 @@ type RequestPermissionRequest struct {
 	unknown string
 }
 
-// ToolCallUpdate is the protocol's ToolCallUpdate.
+// ToolCallUpdate changes a tool call: members that are there replace what was known, lists as a whole.
 //
 // On the wire: sessionUpdate "tool_call_update".
 type ToolCallUpdate struct {
@@ -51,11 +55,15 @@ type ToolCallUpdate struct {
 	Status     ToolCallStatus
 	Title      string
 	Name       string
-	Content    []ToolCallContent
-	Locations  []ToolCallLocation
-	RawInput   jsontext.Value
-	RawOutput  jsontext.Value
-	Meta       Meta
+	// Nil leaves it; an empty slice that is not nil removes it.
+	Content []ToolCallContent
+	// Nil leaves them; an empty slice that is not nil removes them.
+	Locations []ToolCallLocation
+	// Any JSON.
+	RawInput jsontext.Value
+	// Any JSON.
+	RawOutput jsontext.Value
+	Meta      Meta
 
 	unknown string
 }
@@ -63,17 +71,19 @@ type ToolCallUpdate struct {
 // ToolCallID identifies a tool call.
 type ToolCallID string
 
-// Annotations is the protocol's Annotations.
+// Annotations tell the receiver whom a piece of content is for and how much it matters.
 type Annotations struct {
-	Audience     []Role
+	Audience []Role
+	// RFC 3339.
 	LastModified string
-	Priority     Opt[float64]
-	Meta         Meta
+	// From 0, least, to 1, most.
+	Priority Opt[float64]
+	Meta     Meta
 
 	unknown string
 }
 
-// TextContent is the protocol's TextContent.
+// TextContent is text, usually Markdown.
 //
 // On the wire: type "text".
 type TextContent struct {
@@ -84,32 +94,34 @@ type TextContent struct {
 	unknown string
 }
 
-// ImageContent is the protocol's ImageContent.
+// ImageContent is an image. See [Image].
 //
 // On the wire: type "image".
 type ImageContent struct {
 	Annotations *Annotations
-	Data        string
-	MIMEType    string
-	URI         string
-	Meta        Meta
+	// Base64; see Bytes.
+	Data     string
+	MIMEType string
+	URI      string
+	Meta     Meta
 
 	unknown string
 }
 
-// AudioContent is the protocol's AudioContent.
+// AudioContent is sound. See [Audio].
 //
 // On the wire: type "audio".
 type AudioContent struct {
 	Annotations *Annotations
-	Data        string
-	MIMEType    string
-	Meta        Meta
+	// Base64; see Bytes.
+	Data     string
+	MIMEType string
+	Meta     Meta
 
 	unknown string
 }
 
-// ResourceLink is the protocol's ResourceLink.
+// ResourceLink names something that the receiver can fetch itself, such as a file of the workspace.
 //
 // On the wire: type "resource_link".
 type ResourceLink struct {
@@ -117,15 +129,16 @@ type ResourceLink struct {
 	Description string
 	MIMEType    string
 	Name        string
-	Size        Opt[int64]
-	Title       string
-	URI         string
-	Meta        Meta
+	// In bytes.
+	Size  Opt[int64]
+	Title string
+	URI   string
+	Meta  Meta
 
 	unknown string
 }
 
-// TextResourceContents is the protocol's TextResourceContents.
+// TextResourceContents is a resource that is text.
 type TextResourceContents struct {
 	MIMEType string
 	Text     string
@@ -135,8 +148,9 @@ type TextResourceContents struct {
 	unknown string
 }
 
-// BlobResourceContents is the protocol's BlobResourceContents.
+// BlobResourceContents is a resource that is not text.
 type BlobResourceContents struct {
+	// Base64; see Bytes.
 	Blob     string
 	MIMEType string
 	URI      string
@@ -145,7 +159,7 @@ type BlobResourceContents struct {
 	unknown string
 }
 
-// EmbeddedResource is the protocol's EmbeddedResource.
+// EmbeddedResource carries the contents of a resource along.
 //
 // On the wire: type "resource".
 type EmbeddedResource struct {
@@ -156,7 +170,7 @@ type EmbeddedResource struct {
 	unknown string
 }
 
-// ToolCallBlock is the protocol's Content.
+// ToolCallBlock is a content block that a tool call shows. See [ToolText].
 //
 // On the wire: type "content".
 type ToolCallBlock struct {
@@ -166,11 +180,13 @@ type ToolCallBlock struct {
 	unknown string
 }
 
-// ToolCallDiff is the protocol's Diff.
+// ToolCallDiff is a change of a file that a tool call shows.
 //
 // On the wire: type "diff".
 type ToolCallDiff struct {
-	Path    string
+	// Absolute.
+	Path string
+	// Absent for a new file.
 	OldText Opt[string]
 	NewText string
 	Meta    Meta
@@ -181,7 +197,7 @@ type ToolCallDiff struct {
 // TerminalID identifies a terminal.
 type TerminalID string
 
-// ToolCallTerminal is the protocol's Terminal.
+// ToolCallTerminal is a terminal, made by terminal/create, whose output a tool call shows. It stays after the terminal is released.
 //
 // On the wire: type "terminal".
 type ToolCallTerminal struct {
@@ -191,16 +207,18 @@ type ToolCallTerminal struct {
 	unknown string
 }
 
-// ToolCallLocation is the protocol's ToolCallLocation.
+// ToolCallLocation is a place in a file that a tool call works on, for the client to follow along.
 type ToolCallLocation struct {
+	// Absolute.
 	Path string
+	// Counted from 1.
 	Line Opt[uint32]
 	Meta Meta
 
 	unknown string
 }
 
-// PermissionOption is the protocol's PermissionOption.
+// PermissionOption is one answer that the user can give to a request for permission.
 type PermissionOption struct {
 	OptionID PermissionOptionID
 	Name     string
@@ -217,18 +235,20 @@ type PermissionOptionID string
 //
 // Capability: clientCapabilities.terminal.
 type CreateTerminalRequest struct {
-	SessionID       SessionID
-	Command         string
-	Args            []string
-	Env             []EnvVariable
-	Cwd             string
+	SessionID SessionID
+	Command   string
+	Args      []string
+	Env       []EnvVariable
+	// Absolute; the session's when absent.
+	Cwd string
+	// How many bytes of output to keep; the oldest are dropped first.
 	OutputByteLimit Opt[uint64]
 	Meta            Meta
 
 	unknown string
 }
 
-// EnvVariable is the protocol's EnvVariable.
+// EnvVariable is an environment variable.
 type EnvVariable struct {
 	Name  string
 	Value string
@@ -286,13 +306,14 @@ type KillTerminalRequest struct {
 // Capability: clientCapabilities.elicitation.
 type CreateElicitationRequest struct {
 	Message string
-	Mode    ElicitationMode
-	Meta    Meta
+	// Required.
+	Mode ElicitationMode
+	Meta Meta
 
 	unknown string
 }
 
-// ElicitationSessionScope is the protocol's ElicitationSessionScope.
+// ElicitationSessionScope binds a question to a session.
 type ElicitationSessionScope struct {
 	SessionID  SessionID
 	ToolCallID ToolCallID
@@ -300,15 +321,16 @@ type ElicitationSessionScope struct {
 	unknown string
 }
 
-// ElicitationRequestScope is the protocol's ElicitationRequestScope.
+// ElicitationRequestScope binds a question to a request of the client that is under way.
 type ElicitationRequestScope struct {
 	RequestID RequestID
 
 	unknown string
 }
 
-// ElicitationSchema is the protocol's ElicitationSchema.
+// ElicitationSchema describes a form: one object without nesting.
 type ElicitationSchema struct {
+	// Always ElicitationSchemaObject, also when zero.
 	Type        ElicitationSchemaType
 	Title       string
 	Properties  Members[ElicitationPropertySchema]
@@ -319,7 +341,7 @@ type ElicitationSchema struct {
 	unknown string
 }
 
-// EnumOption is the protocol's EnumOption.
+// EnumOption is a choice with a title.
 type EnumOption struct {
 	Const       string
 	Title       string
@@ -329,7 +351,7 @@ type EnumOption struct {
 	unknown string
 }
 
-// StringPropertySchema is the protocol's StringPropertySchema.
+// StringPropertySchema is a text field, or a choice of one.
 //
 // On the wire: type "string".
 type StringPropertySchema struct {
@@ -347,7 +369,7 @@ type StringPropertySchema struct {
 	unknown string
 }
 
-// NumberPropertySchema is the protocol's NumberPropertySchema.
+// NumberPropertySchema is a field for a number.
 //
 // On the wire: type "number".
 type NumberPropertySchema struct {
@@ -361,7 +383,7 @@ type NumberPropertySchema struct {
 	unknown string
 }
 
-// IntegerPropertySchema is the protocol's IntegerPropertySchema.
+// IntegerPropertySchema is a field for an integer.
 //
 // On the wire: type "integer".
 type IntegerPropertySchema struct {
@@ -375,7 +397,7 @@ type IntegerPropertySchema struct {
 	unknown string
 }
 
-// BooleanPropertySchema is the protocol's BooleanPropertySchema.
+// BooleanPropertySchema is a field for yes or no.
 //
 // On the wire: type "boolean".
 type BooleanPropertySchema struct {
@@ -387,7 +409,7 @@ type BooleanPropertySchema struct {
 	unknown string
 }
 
-// StringMultiSelectItems is the protocol's StringMultiSelectItems.
+// StringMultiSelectItems are choices without titles.
 //
 // On the wire: type "string".
 type StringMultiSelectItems struct {
@@ -397,7 +419,7 @@ type StringMultiSelectItems struct {
 	unknown string
 }
 
-// TitledMultiSelectItems is the protocol's TitledMultiSelectItems.
+// TitledMultiSelectItems are choices with titles.
 type TitledMultiSelectItems struct {
 	AnyOf []EnumOption
 	Meta  Meta
@@ -405,7 +427,7 @@ type TitledMultiSelectItems struct {
 	unknown string
 }
 
-// MultiSelectPropertySchema is the protocol's MultiSelectPropertySchema.
+// MultiSelectPropertySchema is a choice of several.
 //
 // On the wire: type "array".
 type MultiSelectPropertySchema struct {
@@ -420,12 +442,13 @@ type MultiSelectPropertySchema struct {
 	unknown string
 }
 
-// ElicitationFormMode is the protocol's ElicitationFormMode.
+// ElicitationFormMode asks by a form that the client shows. Never for secrets.
 //
 // On the wire: mode "form".
 type ElicitationFormMode struct {
 	RequestedSchema ElicitationSchema
-	Scope           ElicitationScope
+	// Required.
+	Scope ElicitationScope
 
 	unknown string
 }
@@ -433,13 +456,14 @@ type ElicitationFormMode struct {
 // ElicitationID identifies an elicitation.
 type ElicitationID string
 
-// ElicitationURLMode is the protocol's ElicitationUrlMode.
+// ElicitationURLMode asks by a page that the user opens, after consent.
 //
 // On the wire: mode "url".
 type ElicitationURLMode struct {
 	ElicitationID ElicitationID
 	URL           string
-	Scope         ElicitationScope
+	// Required.
+	Scope ElicitationScope
 
 	unknown string
 }
@@ -459,7 +483,7 @@ type UnstableMessageMCPRequest struct {
 	unknown string
 }
 
-// UnstableMCPServerACPID identifies a MCP server ACP.
+// UnstableMCPServerACPID identifies an MCP server that is reached through the client.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableMCPServerACPID string
@@ -469,11 +493,12 @@ type UnstableMCPServerACPID string
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableMCPRequestID string
 
-// ExtRequest is the protocol's ExtRequest.
+// ExtRequest is the params of an extension's request: any JSON.
 type ExtRequest = jsontext.Value
 
 // InitializeResponse is the result of initialize.
 type InitializeResponse struct {
+	// The version that the connection speaks from now on.
 	ProtocolVersion   ProtocolVersion
 	AgentCapabilities AgentCapabilities
 	AuthMethods       []AuthMethod
@@ -483,10 +508,10 @@ type InitializeResponse struct {
 	unknown string
 }
 
-// ProtocolVersion is the protocol's ProtocolVersion.
+// ProtocolVersion is a version of the protocol. Only changes that break peers raise it.
 type ProtocolVersion uint16
 
-// AgentCapabilities says what its sender can do.
+// AgentCapabilities says what the agent can do. What is absent is not offered.
 type AgentCapabilities struct {
 	LoadSession         bool
 	PromptCapabilities  PromptCapabilities
@@ -500,7 +525,7 @@ type AgentCapabilities struct {
 	unknown string
 }
 
-// PromptCapabilities says what its sender can do.
+// PromptCapabilities says which content blocks a prompt may have besides text and resource links.
 type PromptCapabilities struct {
 	Image           bool
 	Audio           bool
@@ -510,7 +535,7 @@ type PromptCapabilities struct {
 	unknown string
 }
 
-// MCPCapabilities says what its sender can do.
+// MCPCapabilities says which MCP servers the agent connects to besides those it starts itself.
 type MCPCapabilities struct {
 	HTTP bool
 	SSE  bool
@@ -521,7 +546,7 @@ type MCPCapabilities struct {
 	unknown string
 }
 
-// SessionCapabilities says what its sender can do.
+// SessionCapabilities says which session methods the agent has.
 type SessionCapabilities struct {
 	List                  *SessionListCapabilities
 	Delete                *SessionDeleteCapabilities
@@ -543,28 +568,28 @@ type SessionCapabilities struct {
 	unknown string
 }
 
-// SessionListCapabilities says what its sender can do.
+// SessionListCapabilities is the capability agentCapabilities.sessionCapabilities.list. A value that is there offers it, even an empty one.
 type SessionListCapabilities struct {
 	Meta Meta
 
 	unknown string
 }
 
-// SessionDeleteCapabilities says what its sender can do.
+// SessionDeleteCapabilities is the capability agentCapabilities.sessionCapabilities.delete. A value that is there offers it, even an empty one.
 type SessionDeleteCapabilities struct {
 	Meta Meta
 
 	unknown string
 }
 
-// SessionAdditionalDirectoriesCapabilities says what its sender can do.
+// SessionAdditionalDirectoriesCapabilities is the capability agentCapabilities.sessionCapabilities.additionalDirectories. A value that is there offers it, even an empty one.
 type SessionAdditionalDirectoriesCapabilities struct {
 	Meta Meta
 
 	unknown string
 }
 
-// UnstableSessionSystemPromptCapabilities says what its sender can do.
+// UnstableSessionSystemPromptCapabilities is the capability agentCapabilities.sessionCapabilities.systemPrompt. A value that is there offers it, even an empty one.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableSessionSystemPromptCapabilities struct {
@@ -574,7 +599,7 @@ type UnstableSessionSystemPromptCapabilities struct {
 	unknown string
 }
 
-// UnstableSessionSystemPromptModeCapabilities says what its sender can do.
+// UnstableSessionSystemPromptModeCapabilities is the capability agentCapabilities.sessionCapabilities.systemPrompt.mode. A value that is there offers it, even an empty one.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableSessionSystemPromptModeCapabilities struct {
@@ -584,7 +609,7 @@ type UnstableSessionSystemPromptModeCapabilities struct {
 	unknown string
 }
 
-// UnstableSessionSystemPromptOverrideCapabilities says what its sender can do.
+// UnstableSessionSystemPromptOverrideCapabilities is the capability agentCapabilities.sessionCapabilities.systemPrompt.mode.override. A value that is there offers it, even an empty one.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableSessionSystemPromptOverrideCapabilities struct {
@@ -593,7 +618,7 @@ type UnstableSessionSystemPromptOverrideCapabilities struct {
 	unknown string
 }
 
-// UnstableSessionForkCapabilities says what its sender can do.
+// UnstableSessionForkCapabilities is the capability agentCapabilities.sessionCapabilities.fork. A value that is there offers it, even an empty one.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableSessionForkCapabilities struct {
@@ -602,7 +627,7 @@ type UnstableSessionForkCapabilities struct {
 	unknown string
 }
 
-// UnstableSessionArchiveCapabilities says what its sender can do.
+// UnstableSessionArchiveCapabilities is the capability agentCapabilities.sessionCapabilities.archive. A value that is there offers it, even an empty one.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableSessionArchiveCapabilities struct {
@@ -611,7 +636,7 @@ type UnstableSessionArchiveCapabilities struct {
 	unknown string
 }
 
-// UnstableSessionStatusCapabilities says what its sender can do.
+// UnstableSessionStatusCapabilities is the capability agentCapabilities.sessionCapabilities.status. A value that is there offers it, even an empty one.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableSessionStatusCapabilities struct {
@@ -620,7 +645,7 @@ type UnstableSessionStatusCapabilities struct {
 	unknown string
 }
 
-// UnstableSessionTitleCapabilities says what its sender can do.
+// UnstableSessionTitleCapabilities is the capability agentCapabilities.sessionCapabilities.title. A value that is there offers it, even an empty one.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableSessionTitleCapabilities struct {
@@ -629,21 +654,21 @@ type UnstableSessionTitleCapabilities struct {
 	unknown string
 }
 
-// SessionResumeCapabilities says what its sender can do.
+// SessionResumeCapabilities is the capability agentCapabilities.sessionCapabilities.resume. A value that is there offers it, even an empty one.
 type SessionResumeCapabilities struct {
 	Meta Meta
 
 	unknown string
 }
 
-// SessionCloseCapabilities says what its sender can do.
+// SessionCloseCapabilities is the capability agentCapabilities.sessionCapabilities.close. A value that is there offers it, even an empty one.
 type SessionCloseCapabilities struct {
 	Meta Meta
 
 	unknown string
 }
 
-// AgentAuthCapabilities says what its sender can do.
+// AgentAuthCapabilities says what the agent can do about authentication.
 type AgentAuthCapabilities struct {
 	// Unstable: off until a connection opts in.
 	UnstableStatus *UnstableAuthStatusCapabilities
@@ -653,7 +678,7 @@ type AgentAuthCapabilities struct {
 	unknown string
 }
 
-// UnstableAuthStatusCapabilities says what its sender can do.
+// UnstableAuthStatusCapabilities is the capability agentCapabilities.auth.status. A value that is there offers it, even an empty one.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableAuthStatusCapabilities struct {
@@ -662,14 +687,14 @@ type UnstableAuthStatusCapabilities struct {
 	unknown string
 }
 
-// LogoutCapabilities says what its sender can do.
+// LogoutCapabilities is the capability agentCapabilities.auth.logout. A value that is there offers it, even an empty one.
 type LogoutCapabilities struct {
 	Meta Meta
 
 	unknown string
 }
 
-// UnstableProvidersCapabilities says what its sender can do.
+// UnstableProvidersCapabilities is the capability agentCapabilities.providers. A value that is there offers it, even an empty one.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableProvidersCapabilities struct {
@@ -678,10 +703,10 @@ type UnstableProvidersCapabilities struct {
 	unknown string
 }
 
-// AuthMethodID identifies an auth method.
+// AuthMethodID identifies a way to authenticate.
 type AuthMethodID string
 
-// AuthMethodTerminal is the protocol's AuthMethodTerminal.
+// AuthMethodTerminal is authentication in a terminal: the client runs the agent's own command with the arguments and environment added.
 //
 // On the wire: type "terminal".
 type AuthMethodTerminal struct {
@@ -695,7 +720,7 @@ type AuthMethodTerminal struct {
 	unknown string
 }
 
-// AuthMethodAgent is the protocol's AuthMethodAgent.
+// AuthMethodAgent is authentication that the agent carries out itself when authenticate is called.
 type AuthMethodAgent struct {
 	ID          AuthMethodID
 	Name        string
@@ -705,7 +730,7 @@ type AuthMethodAgent struct {
 	unknown string
 }
 
-// Implementation is the protocol's Implementation.
+// Implementation names a program that speaks the protocol.
 type Implementation struct {
 	Name    string
 	Title   string
@@ -732,7 +757,7 @@ type UnstableListProvidersResponse struct {
 	unknown string
 }
 
-// UnstableProviderInfo is the protocol's ProviderInfo.
+// UnstableProviderInfo is a service of models that the client can configure.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableProviderInfo struct {
@@ -750,7 +775,7 @@ type UnstableProviderInfo struct {
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableProviderID string
 
-// UnstableProviderCurrentConfig is the protocol's ProviderCurrentConfig.
+// UnstableProviderCurrentConfig is how a service is configured now.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableProviderCurrentConfig struct {
@@ -797,7 +822,7 @@ type UnstableAuthStatusResponse struct {
 	unknown string
 }
 
-// UnstableAuthAccount is the protocol's AuthAccount.
+// UnstableAuthAccount is an account, for display.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableAuthAccount struct {
@@ -813,7 +838,8 @@ type UnstableAuthAccount struct {
 
 // NewSessionResponse is the result of session/new.
 type NewSessionResponse struct {
-	SessionID     SessionID
+	SessionID SessionID
+	// Nil when the session has no modes.
 	Modes         *SessionModeState
 	ConfigOptions []SessionConfigOption
 	Meta          Meta
@@ -821,7 +847,7 @@ type NewSessionResponse struct {
 	unknown string
 }
 
-// SessionModeState is the protocol's SessionModeState.
+// SessionModeState says which modes a session has, and which one it is in.
 type SessionModeState struct {
 	CurrentModeID  SessionModeID
 	AvailableModes []SessionMode
@@ -833,7 +859,7 @@ type SessionModeState struct {
 // SessionModeID identifies a session mode.
 type SessionModeID string
 
-// SessionMode is the protocol's SessionMode.
+// SessionMode is a way for the agent to behave.
 type SessionMode struct {
 	ID          SessionModeID
 	Name        string
@@ -843,25 +869,26 @@ type SessionMode struct {
 	unknown string
 }
 
-// SessionConfigOption is the protocol's SessionConfigOption.
+// SessionConfigOption is something about a session that the user can choose. The order of options is their priority.
 type SessionConfigOption struct {
 	ID          SessionConfigID
 	Name        string
 	Description string
 	Category    SessionConfigOptionCategory
-	Kind        SessionConfigKind
-	Meta        Meta
+	// Required.
+	Kind SessionConfigKind
+	Meta Meta
 
 	unknown string
 }
 
-// SessionConfigID identifies a session config.
+// SessionConfigID identifies a configuration option.
 type SessionConfigID string
 
-// SessionConfigValueID identifies a session config value.
+// SessionConfigValueID identifies a value of a selection.
 type SessionConfigValueID string
 
-// SessionConfigSelectOption is the protocol's SessionConfigSelectOption.
+// SessionConfigSelectOption is one value of a selection.
 type SessionConfigSelectOption struct {
 	Value       SessionConfigValueID
 	Name        string
@@ -871,7 +898,7 @@ type SessionConfigSelectOption struct {
 	unknown string
 }
 
-// SessionConfigSelectGroup is the protocol's SessionConfigSelectGroup.
+// SessionConfigSelectGroup is a group of values of a selection.
 type SessionConfigSelectGroup struct {
 	Group   SessionConfigGroupID
 	Name    string
@@ -881,10 +908,10 @@ type SessionConfigSelectGroup struct {
 	unknown string
 }
 
-// SessionConfigGroupID identifies a session config group.
+// SessionConfigGroupID identifies a group of values.
 type SessionConfigGroupID string
 
-// SessionConfigSelect is the protocol's SessionConfigSelect.
+// SessionConfigSelect is an option with one of several values.
 //
 // On the wire: type "select".
 type SessionConfigSelect struct {
@@ -894,7 +921,7 @@ type SessionConfigSelect struct {
 	unknown string
 }
 
-// SessionConfigBoolean is the protocol's SessionConfigBoolean.
+// SessionConfigBoolean is an option that is on or off.
 //
 // On the wire: type "boolean".
 type SessionConfigBoolean struct {
@@ -914,20 +941,23 @@ type LoadSessionResponse struct {
 
 // ListSessionsResponse is the result of session/list.
 type ListSessionsResponse struct {
-	Sessions   []SessionInfo
+	Sessions []SessionInfo
+	// Absent on the last page.
 	NextCursor Opt[string]
 	Meta       Meta
 
 	unknown string
 }
 
-// SessionInfo is the protocol's SessionInfo.
+// SessionInfo describes a session in a list.
 type SessionInfo struct {
-	SessionID             SessionID
+	SessionID SessionID
+	// Absolute.
 	Cwd                   string
 	AdditionalDirectories []string
 	Title                 string
-	UpdatedAt             string
+	// RFC 3339.
+	UpdatedAt string
 	// Unstable: off until a connection opts in.
 	UnstableArchived Opt[bool]
 	Meta             Meta
@@ -1033,7 +1063,7 @@ type PromptResponse struct {
 	unknown string
 }
 
-// UnstableUsage is the protocol's Usage.
+// UnstableUsage counts tokens.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableUsage struct {
@@ -1048,19 +1078,20 @@ type UnstableUsage struct {
 	unknown string
 }
 
-// ExtResponse is the protocol's ExtResponse.
+// ExtResponse is the result of an extension's request: any JSON.
 type ExtResponse = jsontext.Value
 
-// Error is the protocol's Error.
+// Error is a JSON-RPC error.
 type Error struct {
 	Code    ErrorCode
 	Message string
-	Data    jsontext.Value
+	// Any JSON.
+	Data jsontext.Value
 
 	unknown string
 }
 
-// SessionNotification holds the parameters of the notification session/update.
+// SessionNotification is a session/update: what happens in a session, while a prompt runs or between prompts.
 type SessionNotification struct {
 	SessionID SessionID
 	Update    SessionUpdate
@@ -1069,10 +1100,10 @@ type SessionNotification struct {
 	unknown string
 }
 
-// MessageID identifies a message.
+// MessageID identifies a message; a chunk with another id starts another message.
 type MessageID string
 
-// ContentChunk is the protocol's ContentChunk.
+// ContentChunk is a part of a message. Chunks with the same message id, or without any, are put together in order.
 //
 // It is the content of [UserMessageChunk].
 //
@@ -1087,25 +1118,30 @@ type ContentChunk struct {
 	unknown string
 }
 
-// ToolCall is the protocol's ToolCall.
+// ToolCall announces a call of a tool, or describes it anew.
 //
 // On the wire: sessionUpdate "tool_call".
 type ToolCall struct {
 	ToolCallID ToolCallID
 	Title      string
-	Name       string
-	Kind       ToolKind
-	Status     ToolCallStatus
-	Content    []ToolCallContent
-	Locations  []ToolCallLocation
-	RawInput   jsontext.Value
-	RawOutput  jsontext.Value
-	Meta       Meta
+	// The tool's name, as the model knows it.
+	Name string
+	// Absent means ToolKindOther.
+	Kind ToolKind
+	// Absent means ToolCallPending.
+	Status    ToolCallStatus
+	Content   []ToolCallContent
+	Locations []ToolCallLocation
+	// Any JSON.
+	RawInput jsontext.Value
+	// Any JSON.
+	RawOutput jsontext.Value
+	Meta      Meta
 
 	unknown string
 }
 
-// PlanEntry is the protocol's PlanEntry.
+// PlanEntry is one step of a plan.
 type PlanEntry struct {
 	Content  string
 	Priority PlanEntryPriority
@@ -1115,7 +1151,7 @@ type PlanEntry struct {
 	unknown string
 }
 
-// Plan is the protocol's Plan.
+// Plan is the agent's plan, complete; it replaces the plan before.
 //
 // On the wire: sessionUpdate "plan".
 type Plan struct {
@@ -1130,7 +1166,7 @@ type Plan struct {
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstablePlanID string
 
-// UnstablePlanItems is the protocol's PlanItems.
+// UnstablePlanItems is a plan made of entries.
 //
 // On the wire: type "items".
 //
@@ -1143,7 +1179,7 @@ type UnstablePlanItems struct {
 	unknown string
 }
 
-// UnstablePlanFile is the protocol's PlanFile.
+// UnstablePlanFile is a plan in a file.
 //
 // On the wire: type "file".
 //
@@ -1156,7 +1192,7 @@ type UnstablePlanFile struct {
 	unknown string
 }
 
-// UnstablePlanMarkdown is the protocol's PlanMarkdown.
+// UnstablePlanMarkdown is a plan written in Markdown.
 //
 // On the wire: type "markdown".
 //
@@ -1169,7 +1205,7 @@ type UnstablePlanMarkdown struct {
 	unknown string
 }
 
-// UnstablePlanUpdate is the protocol's PlanUpdate.
+// UnstablePlanUpdate replaces one of several plans.
 //
 // On the wire: sessionUpdate "plan_update".
 //
@@ -1183,7 +1219,7 @@ type UnstablePlanUpdate struct {
 	unknown string
 }
 
-// UnstablePlanRemoved is the protocol's PlanRemoved.
+// UnstablePlanRemoved takes one of several plans away.
 //
 // On the wire: sessionUpdate "plan_removed".
 //
@@ -1197,8 +1233,9 @@ type UnstablePlanRemoved struct {
 	unknown string
 }
 
-// AvailableCommand is the protocol's AvailableCommand.
+// AvailableCommand is a command that the user calls by a prompt that starts with its name after a slash.
 type AvailableCommand struct {
+	// Without the slash.
 	Name        string
 	Description string
 	Input       AvailableCommandInput
@@ -1207,7 +1244,7 @@ type AvailableCommand struct {
 	unknown string
 }
 
-// UnstructuredCommandInput is the protocol's UnstructuredCommandInput.
+// UnstructuredCommandInput says that all text after the command's name is its input.
 type UnstructuredCommandInput struct {
 	Hint string
 	Meta Meta
@@ -1215,7 +1252,7 @@ type UnstructuredCommandInput struct {
 	unknown string
 }
 
-// AvailableCommandsUpdate is the protocol's AvailableCommandsUpdate.
+// AvailableCommandsUpdate replaces the list of commands that the user can call.
 //
 // On the wire: sessionUpdate "available_commands_update".
 type AvailableCommandsUpdate struct {
@@ -1225,7 +1262,7 @@ type AvailableCommandsUpdate struct {
 	unknown string
 }
 
-// CurrentModeUpdate is the protocol's CurrentModeUpdate.
+// CurrentModeUpdate says which mode the session is in now.
 //
 // On the wire: sessionUpdate "current_mode_update".
 type CurrentModeUpdate struct {
@@ -1235,7 +1272,7 @@ type CurrentModeUpdate struct {
 	unknown string
 }
 
-// ConfigOptionUpdate is the protocol's ConfigOptionUpdate.
+// ConfigOptionUpdate replaces the list of configuration options, values and all.
 //
 // On the wire: sessionUpdate "config_option_update".
 type ConfigOptionUpdate struct {
@@ -1245,47 +1282,52 @@ type ConfigOptionUpdate struct {
 	unknown string
 }
 
-// SessionInfoUpdate is the protocol's SessionInfoUpdate.
+// SessionInfoUpdate changes what is known about the session itself.
 //
 // On the wire: sessionUpdate "session_info_update".
 type SessionInfoUpdate struct {
 	// Absent keeps, null clears.
 	Title Patch[string]
-	// Absent keeps, null clears.
+	// RFC 3339. Absent keeps, null clears.
 	UpdatedAt Patch[string]
 	Meta      Meta
 
 	unknown string
 }
 
-// Cost is the protocol's Cost.
+// Cost is the price of a session so far.
 type Cost struct {
-	Amount   float64
+	Amount float64
+	// ISO 4217, such as USD.
 	Currency string
 	Meta     Meta
 
 	unknown string
 }
 
-// UsageUpdate is the protocol's UsageUpdate.
+// UsageUpdate says how full the model's context is, and what the session has cost.
 //
 // On the wire: sessionUpdate "usage_update".
 type UsageUpdate struct {
+	// Tokens in the model's context now.
 	Used uint64
+	// Tokens that the model's context can hold.
 	Size uint64
+	// Of the whole session so far.
 	Cost *Cost
 	Meta Meta
 
 	unknown string
 }
 
-// Notice is the protocol's Notice.
+// Notice is a message from the agent itself to the user. It is shown once, and never replayed.
 //
 // On the wire: sessionUpdate "notice".
 //
 // Capability: clientCapabilities.session.notices.
 type Notice struct {
-	Severity    NoticeSeverity
+	Severity NoticeSeverity
+	// Plain text, not empty.
 	Title       string
 	Description string
 	Meta        Meta
@@ -1296,7 +1338,7 @@ type Notice struct {
 // CompactionID identifies a compaction.
 type CompactionID string
 
-// CompactionUpdate is the protocol's CompactionUpdate.
+// CompactionUpdate tells about the shortening of the conversation that the model sees. The first one fixes its place.
 //
 // On the wire: sessionUpdate "compaction_update".
 //
@@ -1304,16 +1346,16 @@ type CompactionID string
 type CompactionUpdate struct {
 	CompactionID CompactionID
 	Status       CompactionStatus
-	// Absent keeps, null clears.
+	// Only with CompactionCompleted. Absent keeps, null clears.
 	Summary Patch[[]ContentBlock]
-	// Absent keeps, null clears.
+	// Only with CompactionFailed. Absent keeps, null clears.
 	Error Patch[string]
 	Meta  Patch[Meta]
 
 	unknown string
 }
 
-// CompactionSummaryChunk is the protocol's CompactionSummaryChunk.
+// CompactionSummaryChunk is a part of the summary that a compaction writes.
 //
 // On the wire: sessionUpdate "compaction_summary_chunk".
 //
@@ -1326,7 +1368,7 @@ type CompactionSummaryChunk struct {
 	unknown string
 }
 
-// UnstableSubagentSessionCapabilities says what its sender can do.
+// UnstableSubagentSessionCapabilities says what the client may do to the session of a subagent.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableSubagentSessionCapabilities struct {
@@ -1336,7 +1378,7 @@ type UnstableSubagentSessionCapabilities struct {
 	unknown string
 }
 
-// UnstableSessionCancelCapabilities says what its sender can do.
+// UnstableSessionCancelCapabilities says that a session can be cancelled.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableSessionCancelCapabilities struct {
@@ -1345,7 +1387,7 @@ type UnstableSessionCancelCapabilities struct {
 	unknown string
 }
 
-// UnstableRunningStateUpdate is the protocol's RunningStateUpdate.
+// UnstableRunningStateUpdate says that the session works.
 //
 // On the wire: state "running".
 //
@@ -1356,7 +1398,7 @@ type UnstableRunningStateUpdate struct {
 	unknown string
 }
 
-// UnstableErrorStopReason is the protocol's ErrorStopReason.
+// UnstableErrorStopReason is why a session stopped with an error.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableErrorStopReason struct {
@@ -1365,7 +1407,7 @@ type UnstableErrorStopReason struct {
 	unknown string
 }
 
-// UnstableIdleStateUpdate is the protocol's IdleStateUpdate.
+// UnstableIdleStateUpdate says that the session does nothing, and why it stopped.
 //
 // On the wire: state "idle".
 //
@@ -1379,7 +1421,7 @@ type UnstableIdleStateUpdate struct {
 	unknown string
 }
 
-// UnstableRequiresActionStateUpdate is the protocol's RequiresActionStateUpdate.
+// UnstableRequiresActionStateUpdate says that the session waits for someone.
 //
 // On the wire: state "requires_action".
 //
@@ -1390,7 +1432,7 @@ type UnstableRequiresActionStateUpdate struct {
 	unknown string
 }
 
-// UnstableUnknownStateUpdate is the protocol's UnknownStateUpdate.
+// UnstableUnknownStateUpdate says that the state cannot be told.
 //
 // On the wire: state "unknown".
 //
@@ -1401,7 +1443,7 @@ type UnstableUnknownStateUpdate struct {
 	unknown string
 }
 
-// UnstableSubagentUpdate is the protocol's SubagentUpdate.
+// UnstableSubagentUpdate tells about a session that works for this one.
 //
 // On the wire: sessionUpdate "subagent_update".
 //
@@ -1427,7 +1469,7 @@ type UnstableSubagentUpdate struct {
 	unknown string
 }
 
-// UnstableSessionMessage is the protocol's SessionMessage.
+// UnstableSessionMessage is a message between sessions.
 //
 // On the wire: sessionUpdate "session_message".
 //
@@ -1451,7 +1493,7 @@ type UnstableSessionMessage struct {
 	unknown string
 }
 
-// UnstableSessionMessageChunk is the protocol's SessionMessageChunk.
+// UnstableSessionMessageChunk is a part of a message between sessions.
 //
 // On the wire: sessionUpdate "session_message_chunk".
 //
@@ -1489,11 +1531,12 @@ type UnstableAuthStatusUpdateNotification struct {
 	unknown string
 }
 
-// ExtNotification is the protocol's ExtNotification.
+// ExtNotification is the params of an extension's notification: any JSON.
 type ExtNotification = jsontext.Value
 
 // InitializeRequest holds the parameters of initialize.
 type InitializeRequest struct {
+	// The newest version that the client speaks.
 	ProtocolVersion    ProtocolVersion
 	ClientCapabilities ClientCapabilities
 	ClientInfo         *Implementation
@@ -1502,7 +1545,7 @@ type InitializeRequest struct {
 	unknown string
 }
 
-// ClientCapabilities says what its sender can do.
+// ClientCapabilities says what the client can do. What is absent is not offered.
 type ClientCapabilities struct {
 	FS       FileSystemCapabilities
 	Terminal bool
@@ -1518,7 +1561,7 @@ type ClientCapabilities struct {
 	unknown string
 }
 
-// FileSystemCapabilities says what its sender can do.
+// FileSystemCapabilities says which file methods the client has.
 type FileSystemCapabilities struct {
 	ReadTextFile  bool
 	WriteTextFile bool
@@ -1527,7 +1570,7 @@ type FileSystemCapabilities struct {
 	unknown string
 }
 
-// ClientSessionCapabilities says what its sender can do.
+// ClientSessionCapabilities says which parts of a session the client can show.
 type ClientSessionCapabilities struct {
 	Compaction    *CompactionCapabilities
 	ConfigOptions *SessionConfigOptionsCapabilities
@@ -1537,12 +1580,12 @@ type ClientSessionCapabilities struct {
 	unknown string
 }
 
-// CompactionCapabilities says what its sender can do.
+// CompactionCapabilities is the capability clientCapabilities.session.compaction. A value that is there offers it, even an empty one.
 type CompactionCapabilities struct {
 	unknown string
 }
 
-// SessionConfigOptionsCapabilities says what its sender can do.
+// SessionConfigOptionsCapabilities says which kinds of configuration options the client can show besides selections.
 type SessionConfigOptionsCapabilities struct {
 	Boolean *BooleanConfigOptionCapabilities
 	Meta    Meta
@@ -1550,19 +1593,19 @@ type SessionConfigOptionsCapabilities struct {
 	unknown string
 }
 
-// BooleanConfigOptionCapabilities says what its sender can do.
+// BooleanConfigOptionCapabilities is the capability clientCapabilities.session.configOptions.boolean. A value that is there offers it, even an empty one.
 type BooleanConfigOptionCapabilities struct {
 	Meta Meta
 
 	unknown string
 }
 
-// NoticeCapabilities says what its sender can do.
+// NoticeCapabilities is the capability clientCapabilities.session.notices. A value that is there offers it, even an empty one.
 type NoticeCapabilities struct {
 	unknown string
 }
 
-// UnstableSubagentCapabilities says what its sender can do.
+// UnstableSubagentCapabilities is the capability clientCapabilities.subagents. A value that is there offers it, even an empty one.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableSubagentCapabilities struct {
@@ -1571,7 +1614,7 @@ type UnstableSubagentCapabilities struct {
 	unknown string
 }
 
-// UnstablePlanCapabilities says what its sender can do.
+// UnstablePlanCapabilities is the capability clientCapabilities.plan. A value that is there offers it, even an empty one.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstablePlanCapabilities struct {
@@ -1580,7 +1623,7 @@ type UnstablePlanCapabilities struct {
 	unknown string
 }
 
-// AuthCapabilities says what its sender can do.
+// AuthCapabilities says what the client can do about authentication.
 type AuthCapabilities struct {
 	Terminal bool
 	Meta     Meta
@@ -1588,7 +1631,7 @@ type AuthCapabilities struct {
 	unknown string
 }
 
-// ElicitationCapabilities says what its sender can do.
+// ElicitationCapabilities says how the client can ask the user. An empty value offers nothing.
 type ElicitationCapabilities struct {
 	Form *ElicitationFormCapabilities
 	URL  *ElicitationURLCapabilities
@@ -1597,14 +1640,14 @@ type ElicitationCapabilities struct {
 	unknown string
 }
 
-// ElicitationFormCapabilities says what its sender can do.
+// ElicitationFormCapabilities is the capability clientCapabilities.elicitation.form. A value that is there offers it, even an empty one.
 type ElicitationFormCapabilities struct {
 	Meta Meta
 
 	unknown string
 }
 
-// ElicitationURLCapabilities says what its sender can do.
+// ElicitationURLCapabilities is the capability clientCapabilities.elicitation.url. A value that is there offers it, even an empty one.
 type ElicitationURLCapabilities struct {
 	Meta Meta
 
@@ -1679,7 +1722,9 @@ type UnstableAuthStatusRequest struct {
 
 // NewSessionRequest holds the parameters of session/new.
 type NewSessionRequest struct {
-	Cwd                   string
+	// Absolute.
+	Cwd string
+	// Absolute. Capability: agentCapabilities.sessionCapabilities.additionalDirectories.
 	AdditionalDirectories []string
 	MCPServers            []MCPServer
 	// Unstable: off until a connection opts in.
@@ -1689,7 +1734,7 @@ type NewSessionRequest struct {
 	unknown string
 }
 
-// HTTPHeader is the protocol's HttpHeader.
+// HTTPHeader is a header of every request to an MCP server.
 type HTTPHeader struct {
 	Name  string
 	Value string
@@ -1698,7 +1743,7 @@ type HTTPHeader struct {
 	unknown string
 }
 
-// MCPServerHTTP is the protocol's McpServerHttp.
+// MCPServerHTTP is an MCP server that is reached by streamable HTTP.
 //
 // On the wire: type "http".
 type MCPServerHTTP struct {
@@ -1710,7 +1755,7 @@ type MCPServerHTTP struct {
 	unknown string
 }
 
-// MCPServerSSE is the protocol's McpServerSse.
+// MCPServerSSE is an MCP server that is reached by HTTP with server-sent events.
 //
 // On the wire: type "sse".
 type MCPServerSSE struct {
@@ -1722,7 +1767,7 @@ type MCPServerSSE struct {
 	unknown string
 }
 
-// UnstableMCPServerACP is the protocol's McpServerAcp.
+// UnstableMCPServerACP is an MCP server that is reached through the client.
 //
 // On the wire: type "acp".
 //
@@ -1735,9 +1780,10 @@ type UnstableMCPServerACP struct {
 	unknown string
 }
 
-// MCPServerStdio is the protocol's McpServerStdio.
+// MCPServerStdio is an MCP server that the agent starts as a child process.
 type MCPServerStdio struct {
-	Name    string
+	Name string
+	// The program's path.
 	Command string
 	Args    []string
 	Env     []EnvVariable
@@ -1746,7 +1792,7 @@ type MCPServerStdio struct {
 	unknown string
 }
 
-// UnstableSystemPrompt is the protocol's SystemPrompt.
+// UnstableSystemPrompt adds to the agent's instructions or replaces them.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableSystemPrompt struct {
@@ -1761,8 +1807,10 @@ type UnstableSystemPrompt struct {
 //
 // Capability: agentCapabilities.loadSession.
 type LoadSessionRequest struct {
-	MCPServers            []MCPServer
-	Cwd                   string
+	MCPServers []MCPServer
+	// Absolute.
+	Cwd string
+	// Absolute. Capability: agentCapabilities.sessionCapabilities.additionalDirectories.
 	AdditionalDirectories []string
 	SessionID             SessionID
 	// Unstable: off until a connection opts in.
@@ -1776,7 +1824,9 @@ type LoadSessionRequest struct {
 //
 // Capability: agentCapabilities.sessionCapabilities.list.
 type ListSessionsRequest struct {
-	Cwd    string
+	// Only sessions of exactly this folder.
+	Cwd string
+	// From the NextCursor of the page before; it means nothing to the client.
 	Cursor Opt[string]
 	// Unstable: off until a connection opts in.
 	UnstableArchived UnstableSessionArchiveFilter
@@ -1801,7 +1851,8 @@ type DeleteSessionRequest struct {
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableForkSessionRequest struct {
-	SessionID             SessionID
+	SessionID SessionID
+	// Absolute.
 	Cwd                   string
 	AdditionalDirectories []string
 	MCPServers            []MCPServer
@@ -1864,8 +1915,10 @@ type UnstableSetSessionTitleRequest struct {
 //
 // Capability: agentCapabilities.sessionCapabilities.resume.
 type ResumeSessionRequest struct {
-	SessionID             SessionID
-	Cwd                   string
+	SessionID SessionID
+	// Absolute.
+	Cwd string
+	// Absolute. Capability: agentCapabilities.sessionCapabilities.additionalDirectories.
 	AdditionalDirectories []string
 	MCPServers            []MCPServer
 	// Unstable: off until a connection opts in.
@@ -1898,8 +1951,9 @@ type SetSessionModeRequest struct {
 type SetSessionConfigOptionRequest struct {
 	SessionID SessionID
 	ConfigID  SessionConfigID
-	Value     SessionConfigOptionValue
-	Meta      Meta
+	// Required.
+	Value SessionConfigOptionValue
+	Meta  Meta
 
 	unknown string
 }
@@ -1907,8 +1961,9 @@ type SetSessionConfigOptionRequest struct {
 // PromptRequest holds the parameters of session/prompt.
 type PromptRequest struct {
 	SessionID SessionID
-	Prompt    []ContentBlock
-	Meta      Meta
+	// Text and resource links are always allowed; the rest needs agentCapabilities.promptCapabilities.
+	Prompt []ContentBlock
+	Meta   Meta
 
 	unknown string
 }
@@ -1936,7 +1991,7 @@ type RequestPermissionResponse struct {
 	unknown string
 }
 
-// SelectedPermissionOutcome is the protocol's SelectedPermissionOutcome.
+// SelectedPermissionOutcome says which option was chosen.
 //
 // On the wire: outcome "selected".
 type SelectedPermissionOutcome struct {
@@ -1956,19 +2011,23 @@ type CreateTerminalResponse struct {
 
 // TerminalOutputResponse is the result of terminal/output.
 type TerminalOutputResponse struct {
-	Output     string
-	Truncated  bool
+	Output string
+	// Whether output was dropped to keep the limit.
+	Truncated bool
+	// Absent while the command runs.
 	ExitStatus *TerminalExitStatus
 	Meta       Meta
 
 	unknown string
 }
 
-// TerminalExitStatus is the protocol's TerminalExitStatus.
+// TerminalExitStatus is how a command ended. Both members may be absent.
 type TerminalExitStatus struct {
+	// Absent when a signal ended the command.
 	ExitCode Opt[uint32]
-	Signal   string
-	Meta     Meta
+	// Absent when the command ended by itself.
+	Signal string
+	Meta   Meta
 
 	unknown string
 }
@@ -1982,9 +2041,11 @@ type ReleaseTerminalResponse struct {
 
 // WaitForTerminalExitResponse is the result of terminal/wait_for_exit.
 type WaitForTerminalExitResponse struct {
+	// Absent when a signal ended the command.
 	ExitCode Opt[uint32]
-	Signal   string
-	Meta     Meta
+	// Absent when the command ended by itself.
+	Signal string
+	Meta   Meta
 
 	unknown string
 }
@@ -1998,13 +2059,14 @@ type KillTerminalResponse struct {
 
 // CreateElicitationResponse is the result of elicitation/create.
 type CreateElicitationResponse struct {
+	// Required.
 	Action ElicitationAction
 	Meta   Meta
 
 	unknown string
 }
 
-// ElicitationAcceptAction is the protocol's ElicitationAcceptAction.
+// ElicitationAcceptAction says that the user answered. For a page it means consent only.
 //
 // On the wire: action "accept".
 type ElicitationAcceptAction struct {
@@ -2013,10 +2075,11 @@ type ElicitationAcceptAction struct {
 	unknown string
 }
 
-// UnstableMessageMCPResponse is the result of mcp/message.
+// UnstableMessageMCPResponse is the result of mcp/message: the server's result, or its error.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableMessageMCPResponse struct {
+	// Null unless Error is set.
 	Result jsontext.Value
 	Error  *UnstableMCPError
 	Meta   Meta
@@ -2024,13 +2087,14 @@ type UnstableMessageMCPResponse struct {
 	unknown string
 }
 
-// UnstableMCPError is the protocol's McpError.
+// UnstableMCPError is an error of the MCP server, not of the connection to it.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableMCPError struct {
 	Code    int32
 	Message string
-	Data    jsontext.Value
+	// Any JSON.
+	Data jsontext.Value
 
 	unknown string
 }
@@ -2087,7 +2151,7 @@ type UnstableProxySuccessorRequest struct {
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableInitializeProxyResponse = InitializeResponse
 
-// UnstableProxySuccessorResponse is the result of proxy/successor.
+// UnstableProxySuccessorResponse is the wrapped answer as it came.
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstableProxySuccessorResponse = jsontext.Value
@@ -2103,21 +2167,21 @@ type UnstableProxySuccessorNotification struct {
 	unknown string
 }
 
-// CancelledPermissionOutcome is a variant that says all by its tag.
+// CancelledPermissionOutcome says that the prompt was cancelled before an option was chosen.
 //
 // On the wire: outcome "cancelled".
 type CancelledPermissionOutcome struct {
 	unknown string
 }
 
-// ElicitationDeclineAction is a variant that says all by its tag.
+// ElicitationDeclineAction says that the user refused to answer.
 //
 // On the wire: action "decline".
 type ElicitationDeclineAction struct {
 	unknown string
 }
 
-// ElicitationCancelAction is a variant that says all by its tag.
+// ElicitationCancelAction says that the user dismissed the question.
 //
 // On the wire: action "cancel".
 type ElicitationCancelAction struct {

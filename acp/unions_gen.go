@@ -4,7 +4,7 @@ package acp
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// ToolCallContent is a union.
+// ToolCallContent is what a tool call shows.
 //
 // It is one of these types, as a value:
 //
@@ -16,7 +16,7 @@ type ToolCallContent interface {
 	toolCallContent(e *encoder)
 }
 
-// UnknownToolCallContent is a ToolCallContent of a kind that this version does not know.
+// UnknownToolCallContent is a kind of ToolCallContent that this version does not know.
 // Raw is the whole object; it is written back byte for byte, and wins over the other fields.
 type UnknownToolCallContent struct {
 	Tag string // the value of "type"
@@ -97,7 +97,7 @@ func UnmarshalToolCallContent(b []byte) (ToolCallContent, error) {
 	return unmarshalUnion(b, decodeToolCallContent)
 }
 
-// ContentBlock is a union.
+// ContentBlock is one piece of a prompt, a message or a tool's output.
 //
 // It is one of these types, as a value:
 //
@@ -111,7 +111,7 @@ type ContentBlock interface {
 	contentBlock(e *encoder)
 }
 
-// UnknownContentBlock is a ContentBlock of a kind that this version does not know.
+// UnknownContentBlock is a kind of ContentBlock that this version does not know.
 // Raw is the whole object; it is written back byte for byte, and wins over the other fields.
 type UnknownContentBlock struct {
 	Tag string // the value of "type"
@@ -212,7 +212,7 @@ func UnmarshalContentBlock(b []byte) (ContentBlock, error) {
 	return unmarshalUnion(b, decodeContentBlock)
 }
 
-// ResourceContents is a union.
+// ResourceContents is what an embedded resource holds.
 //
 // It is one of these types, as a value:
 //
@@ -223,7 +223,7 @@ type ResourceContents interface {
 	resourceContents(e *encoder)
 }
 
-// UnknownResourceContents is a ResourceContents of a kind that this version does not know.
+// UnknownResourceContents is a kind of ResourceContents that this version does not know.
 // Raw is the whole object; it is written back byte for byte, and wins over the other fields.
 type UnknownResourceContents struct {
 	Raw jsontext.Value
@@ -285,7 +285,7 @@ func UnmarshalResourceContents(b []byte) (ResourceContents, error) {
 	return unmarshalUnion(b, decodeResourceContents)
 }
 
-// ElicitationPropertySchema is a union.
+// ElicitationPropertySchema describes one field of a form.
 //
 // It is one of these types, as a value:
 //
@@ -299,7 +299,7 @@ type ElicitationPropertySchema interface {
 	elicitationPropertySchema(e *encoder)
 }
 
-// UnknownElicitationPropertySchema is a ElicitationPropertySchema of a kind that this version does not know.
+// UnknownElicitationPropertySchema is a kind of ElicitationPropertySchema that this version does not know.
 // Raw is the whole object; it is written back byte for byte, and wins over the other fields.
 type UnknownElicitationPropertySchema struct {
 	Tag string // the value of "type"
@@ -404,7 +404,7 @@ func UnmarshalElicitationPropertySchema(b []byte) (ElicitationPropertySchema, er
 	return unmarshalUnion(b, decodeElicitationPropertySchema)
 }
 
-// MultiSelectItems is a union.
+// MultiSelectItems are the choices of a field with several.
 //
 // It is one of these types, as a value:
 //
@@ -415,7 +415,7 @@ type MultiSelectItems interface {
 	multiSelectItems(e *encoder)
 }
 
-// UnknownMultiSelectItems is a MultiSelectItems of a kind that this version does not know.
+// UnknownMultiSelectItems is a kind of MultiSelectItems that this version does not know.
 // Raw is the whole object; it is written back byte for byte, and wins over the other fields.
 type UnknownMultiSelectItems struct {
 	Tag string // the value of "type"
@@ -482,7 +482,7 @@ func UnmarshalMultiSelectItems(b []byte) (MultiSelectItems, error) {
 	return unmarshalUnion(b, decodeMultiSelectItems)
 }
 
-// AuthMethod is a union.
+// AuthMethod is a way to authenticate.
 //
 // It is one of these types, as a value:
 //
@@ -539,7 +539,7 @@ func MarshalAuthMethod(u AuthMethod) ([]byte, error) { return marshalUnion(u, en
 // UnmarshalAuthMethod reads one AuthMethod. Its errors are those of [Codec.Unmarshal].
 func UnmarshalAuthMethod(b []byte) (AuthMethod, error) { return unmarshalUnion(b, decodeAuthMethod) }
 
-// SessionUpdate is a union.
+// SessionUpdate is what an agent tells about a session in a session/update notification.
 //
 // It is one of these types, as a value:
 //
@@ -567,7 +567,7 @@ type SessionUpdate interface {
 	sessionUpdate(e *encoder)
 }
 
-// UnknownSessionUpdate is a SessionUpdate of a kind that this version does not know.
+// UnknownSessionUpdate is a kind of SessionUpdate that this version does not know.
 // Raw is the whole object; it is written back byte for byte, and wins over the other fields.
 type UnknownSessionUpdate struct {
 	Tag string // the value of "sessionUpdate"
@@ -855,7 +855,7 @@ func UnmarshalSessionUpdate(b []byte) (SessionUpdate, error) {
 	return unmarshalUnion(b, decodeSessionUpdate)
 }
 
-// UnstablePlanUpdateContent is a union.
+// UnstablePlanUpdateContent is a plan of any form.
 //
 // It is one of these types, as a value:
 //
@@ -869,7 +869,7 @@ type UnstablePlanUpdateContent interface {
 	unstablePlanUpdateContent(e *encoder)
 }
 
-// UnknownUnstablePlanUpdateContent is a UnstablePlanUpdateContent of a kind that this version does not know.
+// UnknownUnstablePlanUpdateContent is a kind of UnstablePlanUpdateContent that this version does not know.
 // Raw is the whole object; it is written back byte for byte, and wins over the other fields.
 type UnknownUnstablePlanUpdateContent struct {
 	Tag string // the value of "type"
@@ -952,7 +952,7 @@ func UnmarshalUnstablePlanUpdateContent(b []byte) (UnstablePlanUpdateContent, er
 	return unmarshalUnion(b, decodeUnstablePlanUpdateContent)
 }
 
-// AvailableCommandInput is a union.
+// AvailableCommandInput says what follows a command's name.
 //
 // It is one of these types, as a value:
 //
@@ -962,7 +962,7 @@ type AvailableCommandInput interface {
 	availableCommandInput(e *encoder)
 }
 
-// UnknownAvailableCommandInput is a AvailableCommandInput of a kind that this version does not know.
+// UnknownAvailableCommandInput is a kind of AvailableCommandInput that this version does not know.
 // Raw is the whole object; it is written back byte for byte, and wins over the other fields.
 type UnknownAvailableCommandInput struct {
 	Raw jsontext.Value
@@ -1015,7 +1015,7 @@ func UnmarshalAvailableCommandInput(b []byte) (AvailableCommandInput, error) {
 	return unmarshalUnion(b, decodeAvailableCommandInput)
 }
 
-// UnstableStateUpdate is a union.
+// UnstableStateUpdate says whether a session is busy. Any kind that is not known counts as busy.
 //
 // It is one of these types, as a value:
 //
@@ -1030,7 +1030,7 @@ type UnstableStateUpdate interface {
 	unstableStateUpdate(e *encoder)
 }
 
-// UnstableOtherStateUpdate is a UnstableStateUpdate of a kind that this version does not know.
+// UnstableOtherStateUpdate is a kind of UnstableStateUpdate that this version does not know.
 // Raw is the whole object; it is written back byte for byte, and wins over the other fields.
 type UnstableOtherStateUpdate struct {
 	Tag string // the value of "state"
@@ -1124,7 +1124,7 @@ func UnmarshalUnstableStateUpdate(b []byte) (UnstableStateUpdate, error) {
 	return unmarshalUnion(b, decodeUnstableStateUpdate)
 }
 
-// MCPServer is a union.
+// MCPServer is an MCP server that a session should use.
 //
 // It is one of these types, as a value:
 //
@@ -1137,7 +1137,7 @@ type MCPServer interface {
 	mcpServer(e *encoder)
 }
 
-// UnknownMCPServer is a MCPServer of a kind that this version does not know.
+// UnknownMCPServer is a kind of MCPServer that this version does not know.
 // Raw is the whole object; it is written back byte for byte, and wins over the other fields.
 type UnknownMCPServer struct {
 	Tag string // the value of "type"
@@ -1232,7 +1232,7 @@ func MarshalMCPServer(u MCPServer) ([]byte, error) { return marshalUnion(u, enco
 // UnmarshalMCPServer reads one MCPServer. Its errors are those of [Codec.Unmarshal].
 func UnmarshalMCPServer(b []byte) (MCPServer, error) { return unmarshalUnion(b, decodeMCPServer) }
 
-// RequestPermissionOutcome is a union.
+// RequestPermissionOutcome is what became of a request for permission. Anything but a selected, offered option means no.
 //
 // It is one of these types, as a value:
 //
@@ -1243,7 +1243,7 @@ type RequestPermissionOutcome interface {
 	requestPermissionOutcome(e *encoder)
 }
 
-// UnknownRequestPermissionOutcome is a RequestPermissionOutcome of a kind that this version does not know.
+// UnknownRequestPermissionOutcome is a kind of RequestPermissionOutcome that this version does not know.
 // Raw is the whole object; it is written back byte for byte, and wins over the other fields.
 type UnknownRequestPermissionOutcome struct {
 	Tag string // the value of "outcome"
@@ -1315,7 +1315,7 @@ func UnmarshalRequestPermissionOutcome(b []byte) (RequestPermissionOutcome, erro
 	return unmarshalUnion(b, decodeRequestPermissionOutcome)
 }
 
-// ElicitationMode is a union.
+// ElicitationMode says how the user is asked.
 //
 // It is one of these types, as a value:
 //
@@ -1326,7 +1326,7 @@ type ElicitationMode interface {
 	elicitationMode(e *encoder)
 }
 
-// UnknownElicitationMode is a ElicitationMode of a kind that this version does not know.
+// UnknownElicitationMode is a kind of ElicitationMode that this version does not know.
 // Raw is the members that are not common to all variants, as an object; it is written back byte for byte, and wins over the other fields.
 type UnknownElicitationMode struct {
 	Tag string // the value of "mode"
@@ -1399,7 +1399,7 @@ func hasElicitationMode(u ElicitationMode, name []byte) bool {
 	return false
 }
 
-// ElicitationScope is a union.
+// ElicitationScope says what a question belongs to. A session wins when both are there.
 //
 // It is one of these types, as a value:
 //
@@ -1457,7 +1457,7 @@ func hasElicitationScope(u ElicitationScope, name []byte) bool {
 	return false
 }
 
-// SessionConfigKind is a union.
+// SessionConfigKind says how an option is chosen, and its value.
 //
 // It is one of these types, as a value:
 //
@@ -1468,7 +1468,7 @@ type SessionConfigKind interface {
 	sessionConfigKind(e *encoder)
 }
 
-// UnknownSessionConfigKind is a SessionConfigKind of a kind that this version does not know.
+// UnknownSessionConfigKind is a kind of SessionConfigKind that this version does not know.
 // Raw is the members that are not common to all variants, as an object; it is written back byte for byte, and wins over the other fields.
 type UnknownSessionConfigKind struct {
 	Tag string // the value of "type"
@@ -1539,7 +1539,7 @@ func hasSessionConfigKind(u SessionConfigKind, name []byte) bool {
 	return false
 }
 
-// ElicitationAction is a union.
+// ElicitationAction is what the user did about a question.
 //
 // It is one of these types, as a value:
 //
@@ -1551,7 +1551,7 @@ type ElicitationAction interface {
 	elicitationAction(e *encoder)
 }
 
-// UnknownElicitationAction is a ElicitationAction of a kind that this version does not know.
+// UnknownElicitationAction is a kind of ElicitationAction that this version does not know.
 // Raw is the members that are not common to all variants, as an object; it is written back byte for byte, and wins over the other fields.
 type UnknownElicitationAction struct {
 	Tag string // the value of "action"

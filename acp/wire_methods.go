@@ -52,5 +52,28 @@ func LookupMethod(name string, notification bool) (Method, bool) {
 	return Method{}, false
 }
 
-// UpdateGate returns the path of the client capability that the session/update variant with the tag needs, or "" when it needs none.
-func UpdateGate(tag string) string { return updateGate(tag) }
+// PromptGate returns the path of the agent capability that a content block of a prompt needs, or "" when it needs none.
+func PromptGate(b ContentBlock) string {
+	switch b.(type) {
+	case ImageContent, *ImageContent:
+		return "agentCapabilities.promptCapabilities.image"
+	case AudioContent, *AudioContent:
+		return "agentCapabilities.promptCapabilities.audio"
+	case EmbeddedResource, *EmbeddedResource:
+		return "agentCapabilities.promptCapabilities.embeddedContext"
+	}
+	return ""
+}
+
+// MCPServerGate returns the path of the agent capability that an MCP server needs, or "" when it needs none.
+func MCPServerGate(s MCPServer) string {
+	switch s.(type) {
+	case MCPServerHTTP, *MCPServerHTTP:
+		return "agentCapabilities.mcpCapabilities.http"
+	case MCPServerSSE, *MCPServerSSE:
+		return "agentCapabilities.mcpCapabilities.sse"
+	case UnstableMCPServerACP, *UnstableMCPServerACP:
+		return "agentCapabilities.mcpCapabilities.acp"
+	}
+	return ""
+}

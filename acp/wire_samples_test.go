@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// sample is a value of a type or of one variant of a union; trip decodes and encodes it.
+// sample is a value of a type or of one variant of a union; trip decodes and encodes it. Its out is nil when it did not decode.
 type sample struct {
 	typeName, what, text string
 	trip                 func(c Codec, in []byte) (value any, out []byte, err error)
@@ -22,7 +22,7 @@ func structTrip[T any, P structPtr[T]](c Codec, in []byte) (any, []byte, error) 
 	if err := c.Unmarshal(in, P(&v)); err != nil {
 		return nil, nil, err
 	}
-	out, err := c.Append(nil, P(&v))
+	out, err := c.Append([]byte{}, P(&v))
 	return v, out, err
 }
 
@@ -36,7 +36,7 @@ func unionTrip[U any](decode func(*decoder) (U, error), encode func(*encoder, U)
 		if err = d.finish(err); err != nil {
 			return nil, nil, err
 		}
-		e := encoder{unstable: c.Unstable}
+		e := encoder{b: []byte{}, unstable: c.Unstable}
 		encode(&e, u)
 		return u, e.b, e.err
 	}

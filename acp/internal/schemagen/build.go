@@ -28,6 +28,7 @@ func build(stable, unstable *object) (m *model, err error) {
 	b.define()
 	b.uses()
 	b.methodTable()
+	b.capabilities()
 	return b.model, nil
 }
 

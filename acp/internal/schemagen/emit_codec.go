@@ -100,6 +100,7 @@ func (m *model) writeDecode(s *source, d *def) {
 	}
 	if len(d.oneOf) > 0 {
 		s.f("if !found {\nreturn d.missing(start, 0, %q)\n}", d.oneOf[0])
+		s.f("if v.%s != nil {\nv.%s = nil\n}", goName(d.oneOf[0]), goName(d.oneOf[1]))
 	}
 	s.f("return nil\n}\n")
 }

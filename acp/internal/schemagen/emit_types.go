@@ -68,8 +68,8 @@ func (d *def) fact() string {
 		return fmt.Sprintf("is the result of %s.", d.method)
 	case d.kind == kindString && strings.HasSuffix(d.goName, "ID"):
 		return "identifies " + article(strings.TrimSuffix(d.name, "Id")) + "."
-	case strings.HasSuffix(d.goName, "Capabilities"):
-		return "says what its sender can do."
+	case d.capability != "":
+		return fmt.Sprintf("is the capability %s. A value that is there offers it, even an empty one.", d.capability)
 	case d.name != "":
 		return fmt.Sprintf("is the protocol's %s.", d.name)
 	}
@@ -134,7 +134,7 @@ func (m *model) writeEnums(s *source) {
 		}
 		text := typeComments[strings.TrimPrefix(d.goName, "Unstable")]
 		if text == "" {
-			text = fmt.Sprintf("is the protocol's %s.", d.goName)
+			text = fmt.Sprintf("is the protocol's %s.", d.name)
 		}
 		s.f("// %s %s", d.goName, text)
 		s.f("// A value that is not among the constants is kept as it is; see [%s.Known].", d.goName)

@@ -80,7 +80,7 @@ func (m *model) writeUnknown(s *source, d *def) {
 	if u.flat {
 		raw = "the members that are not common to all variants, as an object"
 	}
-	s.f("// %s is a %s of a kind that this version does not know.", u.unknown, d.goName)
+	s.f("// %s is a kind of %s that this version does not know.", u.unknown, d.goName)
 	s.f("// Raw is %s; it is written back byte for byte, and wins over the other fields.", raw)
 	s.f("type %s struct {", u.unknown)
 	if u.tag != "" {

@@ -53,6 +53,7 @@ type def struct {
 	method, side  string
 	needZero      bool // an isZero method is needed
 	synthetic     bool
+	capability    string // the path at which the capabilities hold it
 }
 
 type enumValue struct {

@@ -44,12 +44,6 @@ func (b *builder) methodTable() {
 		case m.notification && m.result != nil:
 			b.failf("notification %s has a result", k.wire)
 		}
-		if k.wire == "mcp/message" {
-			m.side = "both"
-			if !m.notification {
-				m.side = "both"
-			}
-		}
 	}
 	for wire := range gates {
 		if table[key{wire, false}] == nil && table[key{wire, true}] == nil {
