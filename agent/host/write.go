@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // Write replaces or creates a file when it still is the version base. See [Host].
@@ -17,8 +18,11 @@ import (
 // The new content is written beside the file, synced and then put in its place in one step, so that a reader or a crash
 // sees the old file or the new one. Mode, owner and extended attributes are kept. A file with several hard links, or whose
 // owner or attributes cannot be carried over, is written in place instead, and put back if that fails. Missing parent
-// folders are made. The comparison and the replacement are one step where the system can exchange two files (Linux);
-// elsewhere there is a moment between them that no program can close.
+// folders are made.
+//
+// Between the comparison and the replacement the file is locked (flock), so that hosts of several processes cannot undo
+// each other's writes. A program that does not lock is found out where the system can exchange two files in one step
+// (Linux): it gets its file back. Elsewhere a short moment remains that no program can close.
 func (l *Local) Write(ctx context.Context, path string, text Text, base Version) (Version, error) {
 	if err := l.need(CanWrite, path); err != nil {
 		return Version{}, err
@@ -56,7 +60,7 @@ func (l *Local) Write(ctx context.Context, path string, text Text, base Version)
 	if base == Absent {
 		err = w.create()
 	} else {
-		err = w.replace()
+		err = w.replace(ctx)
 	}
 	if err != nil {
 		return Version{}, err
@@ -86,8 +90,19 @@ func (l *Local) Remove(ctx context.Context, path string, base Version) error {
 	lock.Lock()
 	defer lock.Unlock()
 	w := &writer{root: root, place: p, path: path, name: filepath.FromSlash(p.Rel), base: base, limit: l.opts.MaxText}
-	if _, _, err := w.current(); err != nil {
+	file, info, err := openRegular(root, p, path)
+	if err != nil {
 		return err
+	}
+	lockFile(ctx, file)
+	if runtime.GOOS == "windows" { // an open file is not removed there
+		_ = file.Close()
+	}
+	defer file.Close()
+	if _, now, err := w.current(); err != nil {
+		return err
+	} else if !os.SameFile(info, now) {
+		return changed(path, "it was replaced")
 	}
 	if err := root.Remove(w.name); err != nil {
 		return sentence(path, "remove", err)
@@ -154,20 +169,19 @@ func (w *writer) create() error {
 }
 
 // replace puts the new content in the place of the base version.
-func (w *writer) replace() error {
+func (w *writer) replace(ctx context.Context) error {
+	file, err := w.openLocked(ctx)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // ends the lock, too
 	old, info, err := w.current()
 	if err != nil {
 		return err
 	}
-	if info.Mode().Perm()&0o222 == 0 {
-		return &pathError{w.path, "is read-only", fs.ErrPermission}
+	if opened, err := file.Stat(); err != nil || !os.SameFile(opened, info) {
+		return changed(w.path, "it was replaced while it was opened")
 	}
-	// The file must be writable, not only its folder.
-	file, err := w.root.OpenFile(w.name, os.O_RDWR|openNonblock, 0)
-	if err != nil {
-		return sentence(w.path, "write", err)
-	}
-	defer file.Close()
 	if linkCount(info) > 1 {
 		return w.inPlace(file, info, old)
 	}
@@ -179,11 +193,39 @@ func (w *writer) replace() error {
 		return err
 	}
 	defer w.root.Remove(temp)
+	if runtime.GOOS == "windows" { // an open file is not replaced there
+		_ = file.Close()
+	}
 	if err := w.swap(temp, info); err != nil {
 		return err
 	}
 	w.syncDir()
 	return nil
+}
+
+// openLocked opens the file that is there to write it, for the file itself must be writable and not only its folder, and
+// locks it.
+func (w *writer) openLocked(ctx context.Context) (*os.File, error) {
+	switch info, err := w.root.Lstat(w.name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, changed(w.path, "it is gone")
+	case err != nil:
+		return nil, sentence(w.path, "write", err)
+	case !info.Mode().IsRegular():
+		return nil, mustBeRegular(w.path, info.Mode())
+	case info.Mode().Perm()&0o222 == 0:
+		return nil, &pathError{w.path, "is read-only", fs.ErrPermission}
+	}
+	file, err := w.root.OpenFile(w.name, os.O_RDWR|openNonblock, 0)
+	if err != nil {
+		return nil, sentence(w.path, "write", err)
+	}
+	lockFile(ctx, file)
+	if ctx.Err() != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("%s: write: %w", w.path, context.Cause(ctx))
+	}
+	return file, nil
 }
 
 // current reads what is there now and checks that it is the base.
@@ -276,9 +318,15 @@ func (w *writer) checkExchanged(temp string) error {
 	if _, _, err := before.current(); err == nil {
 		return nil
 	}
-	if _, err := w.exchange(temp); err != nil {
-		return fmt.Errorf("%s: was changed while it was written, and the other version could not be put back: it is in %s: %w",
-			w.path, temp, err)
+	for range 3 {
+		if _, err := w.exchange(temp); err != nil {
+			return fmt.Errorf("%s: was changed while it was written, and the other version could not be put back: it is in %s: %w",
+				w.path, temp, err)
+		}
+		before.base.Digest = Digest(w.data)
+		if _, _, err := before.current(); err == nil { // ours came out, so theirs is in
+			break
+		}
 	}
 	return changed(w.path, "it was changed while it was written")
 }
