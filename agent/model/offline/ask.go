@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,8 +18,7 @@ type asker struct {
 	q        question
 	rank     *ranking
 	searches int
-	capped   bool   // the last round had a search with more matches than it gave
-	within   string // the only file searched, if one was named
+	capped   bool // a search had more matches than it gave
 }
 
 // answer answers the conversation's question about the folder.
@@ -50,243 +48,6 @@ func (c conversation) answer(t *turn) error {
 		}
 	}
 	return a.general()
-}
-
-// general searches the folder for the question's words and quotes the best places.
-func (a *asker) general() error {
-	if a.q.kind == askingWork {
-		a.say("That is a task for a language model; I can only show the places that your words point to. (`help` lists the instructions that I can carry out.)\n\n")
-	}
-	a.think("Looking for " + listTerms(a.q.terms, true) + ".")
-	if err := a.searchFor(a.firstSearches()); err != nil {
-		return err
-	}
-	if more := a.secondSearches(); len(more) > 0 {
-		if err := a.searchFor(more); err != nil {
-			return err
-		}
-	}
-	places := a.rank.places()
-	if len(places) == 0 {
-		found, err := a.byName()
-		if err != nil || found {
-			return err
-		}
-		a.nothing()
-		return nil
-	}
-	if a.q.kind == askingCalls && len(a.q.terms) > 0 && a.q.terms[0].exact {
-		return a.uses(places)
-	}
-	return a.show(places)
-}
-
-// searchFor makes one round of searches and takes their hits.
-func (a *asker) searchFor(searches []searchArgs) error {
-	if left := maxSearches - a.searches; len(searches) > left {
-		searches = searches[:left]
-	}
-	var asks []ask
-	for _, s := range searches {
-		if a.within != "" {
-			s.Path = a.within
-		}
-		asks = append(asks, ask{"search", s})
-	}
-	a.searches += len(asks)
-	replies, err := a.do(asks...)
-	if err != nil {
-		return err
-	}
-	a.capped = false
-	for _, r := range replies {
-		if r.failed {
-			if len(a.rank.hits) == 0 && !a.saidFailure() {
-				a.sayf("Could not search: %s\n\n", sentence(r.text))
-			}
-			continue
-		}
-		f := readSearch(r.text)
-		a.rank.add(f.hits)
-		a.capped = a.capped || f.capped
-	}
-	return nil
-}
-
-func (a *asker) saidFailure() bool {
-	return len(a.said) > 0 && strings.HasPrefix(a.said[len(a.said)-1].text, "Could not search")
-}
-
-const declares = `\b(func|function|fn|def|class|type|interface|struct|enum|trait|const|let|var)\b`
-
-// firstSearches are those that every question begins with: names as written, lines with two of the words, definitions.
-func (a *asker) firstSearches() []searchArgs {
-	var out []searchArgs
-	exact := 0
-	for _, t := range a.q.terms {
-		if t.exact && exact < 3 {
-			exact++
-			out = append(out, searchArgs{Pattern: t.expr, Regex: true})
-		}
-	}
-	exprs := a.exprs()
-	switch {
-	case len(exprs) > 1:
-		out = append(out, searchArgs{Pattern: pairs(exprs), Regex: true, IgnoreCase: true})
-	case exact == 0:
-		out = append(out, searchArgs{Pattern: exprs[0], Regex: true, IgnoreCase: true})
-	}
-	any := strings.Join(exprs, "|")
-	if exact == 0 {
-		out = append(out, searchArgs{Pattern: declares + `.*(` + any + `)`, Regex: true, IgnoreCase: true})
-	}
-	if a.q.kind == askingHow || a.q.kind == askingWhat {
-		out = append(out, searchArgs{Pattern: `^#+ .*(` + any + `)`, Regex: true, IgnoreCase: true, Include: "**/*.md"})
-	}
-	return out
-}
-
-// exprs are the expressions of the terms that weigh most, few enough to be searched for at once.
-func (a *asker) exprs() []string {
-	terms := slices.Clone(a.q.terms)
-	slices.SortStableFunc(terms, func(x, y term) int { return cmp.Compare(y.weight, x.weight) })
-	var out []string
-	for _, t := range terms[:min(len(terms), 4)] {
-		out = append(out, t.expr)
-	}
-	return out
-}
-
-// pairs matches lines that have two of the expressions.
-func pairs(exprs []string) string {
-	var out []string
-	for i, e := range exprs {
-		others := slices.Concat(exprs[:i], exprs[i+1:])
-		out = append(out, group(e)+`.*`+group(strings.Join(others, "|")))
-	}
-	return strings.Join(out, "|")
-}
-
-func group(expr string) string {
-	if strings.Contains(expr, "|") {
-		return "(" + expr + ")"
-	}
-	return expr
-}
-
-// secondSearches fill what the first round left open: names in another case, words that were not near one another,
-// words so common that the search gave only a part.
-func (a *asker) secondSearches() []searchArgs {
-	var out []searchArgs
-	for _, t := range a.rank.missing() {
-		if t.exact {
-			out = append(out, searchArgs{Pattern: t.text, IgnoreCase: true})
-			a.split(t)
-		}
-	}
-	exprs := a.exprs()
-	places := a.rank.places()
-	switch {
-	case len(out) > 0 && len(exprs) > 1:
-		out = append(out, searchArgs{Pattern: pairs(exprs), Regex: true, IgnoreCase: true})
-	case a.capped && len(exprs) > 1:
-		// Side by side is rarer than on one line.
-		any := group(strings.Join(exprs, "|"))
-		out = append(out, searchArgs{Pattern: any + `\w*\W?\w*` + any, Regex: true, IgnoreCase: true})
-	case len(exprs) > 1 && (len(places) == 0 || !places[0].hasAll()):
-		// Each word alone, those first that the best place lacks.
-		terms := slices.Clone(a.q.terms)
-		if len(places) > 0 {
-			has := places[0].has
-			terms = nil
-			for _, want := range []bool{false, true} {
-				for i, t := range a.q.terms {
-					if has[i] == want {
-						terms = append(terms, t)
-					}
-				}
-			}
-		}
-		for _, t := range terms {
-			if !t.exact && len(out) < 3 {
-				out = append(out, searchArgs{Pattern: t.expr, Regex: true, IgnoreCase: true})
-			}
-		}
-	}
-	return out
-}
-
-// split adds the words of a name that is not in the folder as it is written.
-func (a *asker) split(name term) {
-	for _, part := range humps(name.text) {
-		known := slices.ContainsFunc(a.q.terms, func(t term) bool { return stem(t.text) == stem(part) })
-		if !known && len(a.q.terms) < 2*maxTerms {
-			a.q.terms = append(a.q.terms, newWord(part))
-		}
-	}
-	a.rank.q = a.q
-}
-
-// byName looks for files whose path has the words, when no line does.
-func (a *asker) byName() (bool, error) {
-	if a.within != "" {
-		return false, nil
-	}
-	var asks []ask
-	for _, t := range a.q.terms {
-		if len(asks) < 3 && len(t.text) > 2 {
-			pattern := t.text
-			if !t.exact {
-				pattern = stem(t.text)
-			}
-			asks = append(asks, ask{"find", findArgs{Pattern: pattern}})
-		}
-	}
-	if len(asks) == 0 {
-		return false, nil
-	}
-	replies, err := a.do(asks...)
-	if err != nil {
-		return false, err
-	}
-	var paths []string
-	for _, r := range replies {
-		if !r.failed {
-			paths = append(paths, readPaths(r.text)...)
-		}
-	}
-	if len(paths) == 0 {
-		return false, nil
-	}
-	slices.Sort(paths)
-	paths = slices.Compact(paths)
-	over := max(len(paths)-10, 0)
-	a.sayf("No line has %s, but the names of these files do:\n\n", listTerms(a.q.terms, false))
-	for _, p := range paths[:len(paths)-over] {
-		a.sayf("- `%s`\n", p)
-	}
-	if over > 0 {
-		a.sayf("- … and %d more\n", over)
-	}
-	a.say("\n")
-	return true, nil
-}
-
-// nothing says honestly that there is nothing, and what was looked for.
-func (a *asker) nothing() {
-	if a.saidFailure() {
-		return
-	}
-	where := "in this folder"
-	if a.within != "" {
-		where = "in `" + a.within + "`"
-	}
-	a.sayf("I found nothing %s: no line has %s, in any spelling that I tried.\n\n", where, listOr(a.q.terms))
-	a.say("Hint: a name from the code, as it is written there, finds most; `search \"TEXT\"` looks for an exact text and `list` shows what is here.\n")
-}
-
-func listOr(terms []term) string {
-	return strings.Replace(listTerms(terms, true), " and ", " or ", 1)
 }
 
 // show views the best places and quotes them.
@@ -325,6 +86,9 @@ func (a *asker) choose(places []place) []place {
 		if a.q.kind == askingWhere && a.defined(places[0]) && !a.defined(p) {
 			continue
 		}
+		if slices.ContainsFunc(out, func(o place) bool { return o.text() == p.text() }) {
+			continue // a copy, such as a built file
+		}
 		if len(out) == maxPlaces || p.score < 0.62*places[0].score {
 			break
 		}
@@ -340,6 +104,7 @@ func (a *asker) viewAll(places []place) ([]view, error) {
 		from := max(p.focus-12, 1)
 		asks = append(asks, ask{"view", viewArgs{Path: p.path, From: from, Lines: 12 + 2*maxQuote}})
 	}
+	a.think("Reading what is around the best places.")
 	replies, err := a.do(asks...)
 	if err != nil {
 		return nil, err
@@ -376,7 +141,7 @@ func (a *asker) verdict(places []place) string {
 		if t.exact && p.name == t.text && p.def > 0 {
 			return fmt.Sprintf("`%s` is defined at %s.", t.text, at)
 		}
-		if t.exact && !p.has[i] && len(a.rank.missing()) > 0 {
+		if t.exact && !p.has[i] && a.rank.nowhere(i) {
 			return fmt.Sprintf("I found no `%s` here. The closest is %s, by its words.", t.text, at)
 		}
 	}
@@ -396,7 +161,7 @@ func (a *asker) verdict(places []place) string {
 		return fmt.Sprintf("No place has all your words. %s: it has %s, but not %s.", what, listTerms(has, false), listTerms(lacks, false))
 	}
 	if len(places) > 1 {
-		return fmt.Sprintf("%s; %s more are close.", what, count(len(places)-1, "place"))
+		return fmt.Sprintf("%s; others come close.", what)
 	}
 	return what + "."
 }

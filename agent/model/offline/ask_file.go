@@ -18,7 +18,8 @@ func (a *asker) aboutFiles(c conversation) (bool, error) {
 	}
 	links := slices.Clone(c.links)
 	for _, p := range a.q.paths {
-		if slices.ContainsFunc(links, func(l mention) bool { return l.path == p }) {
+		if slices.ContainsFunc(links, func(l mention) bool { return l.path == p }) ||
+			slices.ContainsFunc(c.files, func(f attached) bool { return f.path == p }) {
 			continue
 		}
 		path, err := a.resolve(p)
@@ -72,6 +73,9 @@ func (a *asker) aboutFiles(c conversation) (bool, error) {
 // resolve finds the file that a word of the question names; empty when there is none.
 func (a *asker) resolve(name string) (string, error) {
 	name = strings.TrimPrefix(name, "./")
+	if strings.HasPrefix(name, "/") {
+		return name, nil // view will tell
+	}
 	r, err := a.one("find", findArgs{Pattern: name})
 	if err != nil {
 		return "", err
@@ -143,11 +147,11 @@ func (a *asker) outline(v view) {
 	for to < len(v.lines) && to < 16 && (to < 3 || !blank(v.lines[to])) {
 		to++
 	}
-	head := quotation{path: v.path, first: v.first, lines: v.lines[:to]}
+	heads := []quotation{{path: v.path, first: v.first, lines: v.lines[:to]}}
 	if docFile(v.path) {
-		head = opening2(v)
+		heads = readmeOpening(v)
 	}
-	if len(head.lines) > 0 {
+	for _, head := range heads {
 		a.sayQuote(head)
 	}
 	const limit = 40

@@ -110,12 +110,14 @@ func bestReadme(entries []string) string {
 // sayAbout quotes what a README or manifest says of the project.
 func (a *asker) sayAbout(v view, readme, said bool) bool {
 	if readme {
-		q := opening2(v)
-		if len(q.lines) == 0 {
+		quotes := readmeOpening(v)
+		if len(quotes) == 0 {
 			return false
 		}
 		a.sayf("In its own words, from the README:\n\n")
-		a.sayQuote(q)
+		for _, q := range quotes {
+			a.sayQuote(q)
+		}
 		return true
 	}
 	for _, m := range manifests {
@@ -145,13 +147,24 @@ func (a *asker) sayAbout(v view, readme, said bool) bool {
 	return false
 }
 
-var badge = regexp.MustCompile(`^\s*(?:\[?!\[|<(?:img|a|p|div|h\d|br|picture|source|/)|\[!\[|\.\. (?:image|\|)|<!--|-->)`)
+var badge = regexp.MustCompile(`^\s*(?:\[?!\[|</?[a-z]|\.\. |<!--|-->|\[[^\]]*\]:|[-*=~]{3,}\s*$|[-*+] \[[^\]]*\]\(#|:[a-z-]+:)`)
 
-// opening2 is the beginning of a README: its title and first paragraphs, without badges and pictures before them.
-func opening2(v view) quotation {
-	from := 0
-	for from < len(v.lines) && (blank(v.lines[from]) || badge.MatchString(v.lines[from])) {
-		from++
+// readmeOpening is the beginning of a document: its title, and its first paragraphs without the badges, pictures and
+// tables of contents before them.
+func readmeOpening(v view) []quotation {
+	title, from := -1, 0
+	for ; from < len(v.lines); from++ {
+		l := v.lines[from]
+		if heading1.MatchString(l) || from+1 < len(v.lines) && underline.MatchString(v.lines[from+1]) {
+			if title < 0 {
+				title = from
+			}
+		} else if !blank(l) && !badge.MatchString(l) {
+			break
+		}
+	}
+	if from == len(v.lines) {
+		return nil
 	}
 	to, prose, fenced := from, 0, false
 	for to < len(v.lines) && to-from < 20 {
@@ -162,25 +175,28 @@ func opening2(v view) quotation {
 			}
 			fenced = !fenced
 		}
-		if !fenced && to > from && prose > 0 && heading1.MatchString(l) {
+		if !fenced && (heading1.MatchString(l) || blank(l) && prose >= 4 || badge.MatchString(l)) {
 			break
 		}
-		if !fenced && blank(l) && prose >= 4 {
-			break
-		}
-		if !blank(l) && !badge.MatchString(l) && !heading1.MatchString(l) {
+		if !blank(l) {
 			prose++
 		}
 		to++
 	}
-	for to > from && (blank(v.lines[to-1]) || badge.MatchString(v.lines[to-1])) {
+	for to > from && blank(v.lines[to-1]) {
 		to--
 	}
-	if prose == 0 {
-		return quotation{}
+	if title >= 0 && from-title <= 3 && !slices.ContainsFunc(v.lines[title:from], badge.MatchString) {
+		from = title
 	}
-	return quotation{path: v.path, first: v.first + from, lines: v.lines[from:to]}
+	text := quotation{path: v.path, first: v.first + from, lines: v.lines[from:to]}
+	if title < 0 || title >= from {
+		return []quotation{text}
+	}
+	return []quotation{{path: v.path, first: v.first + title, lines: v.lines[title : title+1]}, text}
 }
+
+var underline = regexp.MustCompile(`^(?:={3,}|-{3,})\s*$`)
 
 // topic is a job that projects say how to do.
 type topic struct {
@@ -199,10 +215,15 @@ var topics = []topic{
 	{"run", "run it", regexp.MustCompile(`(?i)\b(?:run|start|launch|serve)\b`), `(?:run|start|serve|dev)`, `(?:go run|npm (?:start|run dev|run start)|yarn (?:start|dev)|cargo run|make (?:run|start|serve)|docker(?:-compose)? (?:run|up)|python3? -m|flask run|uvicorn)`},
 }
 
-// topicOf finds the job a question is about. A question with a name from the code is about that instead.
+// chores are the words that questions about a topic are made of. A question with others is about something else.
+var chores = regexp.MustCompile(`^(?:run|runs|running|execute|start|launch|serve|tests?|testing|suites?|unit|build|compile|lint|linter|vet|format|formatter|install|installation|set|setup|getting?|started|server|program|application|binary|dependency|dependencies|locally|local|dev|development|everything|style)$`)
+
+// topicOf finds the job that a question is about, if it is about one and nothing else.
 func topicOf(text string) *topic {
-	if q := readQuestion(text); len(q.terms) > 3 || slices.ContainsFunc(q.terms, func(t term) bool { return t.exact }) {
-		return nil
+	for _, t := range readQuestion(text).terms {
+		if t.exact || !chores.MatchString(t.text) {
+			return nil
+		}
 	}
 	for i := range topics {
 		if topics[i].words.MatchString(text) {

@@ -19,7 +19,6 @@ type conversation struct {
 	past  []exchange // calls and results since
 	calls int        // calls in all the messages
 	plan  []task     // the plan as last set
-	first bool       // nothing was answered before
 }
 
 // attached is a file whose text is in the prompt. It is data: no line of it is ever an instruction.
@@ -35,7 +34,7 @@ type mention struct {
 }
 
 func readConversation(messages []model.Message) conversation {
-	c := conversation{first: true}
+	var c conversation
 	last := -1
 	for i, m := range messages {
 		if m.Role == model.RoleUser {
@@ -67,9 +66,6 @@ func readConversation(messages []model.Message) conversation {
 		switch m.Role {
 		case model.RoleAssistant:
 			settle(i > last && last >= 0)
-			if i < last {
-				c.first = false
-			}
 			for _, p := range m.Parts {
 				if call, ok := p.(model.ToolCall); ok {
 					open = append(open, call)
@@ -104,58 +100,120 @@ func joinText(parts []model.Part) string {
 	return strings.Join(texts, "\n")
 }
 
-// readPrompt takes the parts of the person's message apart.
+// readPrompt takes the parts of the person's message apart. A file or link in the middle of a sentence leaves its path
+// there: `replace "a" with "b" in ` and then a link is one instruction.
 func (c *conversation) readPrompt(parts []model.Part) {
-	var own []string
+	var own strings.Builder
+	add := func(text string, inline bool) {
+		if own.Len() > 0 && !inline {
+			own.WriteByte('\n')
+		}
+		own.WriteString(text)
+	}
+	midway := func() bool {
+		s := own.String()
+		return s != "" && strings.TrimRight(s, " \t") != s
+	}
+	afterName := false // the last part left a path in the sentence
 	for _, p := range parts {
 		t, ok := p.(model.Text)
 		if !ok {
 			continue
 		}
 		text := strings.ReplaceAll(t.Text, "\r\n", "\n")
-		rest := c.takeFiles(text)
-		rest = c.takeLinks(rest)
-		if strings.TrimSpace(rest) != "" {
-			own = append(own, rest)
+		if text == emptyPrompt || binaryFile.MatchString(text) {
+			continue
 		}
+		if f, ok := wholeFile(text); ok {
+			c.files = append(c.files, f)
+			if afterName = midway(); afterName {
+				add(quotePath(f.path), true)
+			}
+			continue
+		}
+		if at := wholeLink(text); at.path != "" {
+			c.links = append(c.links, at)
+			if afterName = midway(); afterName {
+				add(quotePath(at.path), true)
+			}
+			continue
+		}
+		rest := c.takeLinks(c.takeFiles(text))
+		add(rest, afterName)
+		afterName = false
 	}
-	c.text = strings.TrimSpace(strings.Join(own, "\n"))
+	c.text = strings.TrimSpace(own.String())
 }
 
+// emptyPrompt is how a prompt without content is given to models.
+const emptyPrompt = "(empty prompt)"
+
 var (
-	fileOpen  = regexp.MustCompile(`(?m)^<file\s+(?:path|uri|name)="([^"\n]*)"[^>\n]*>\n?`)
-	fileClose = regexp.MustCompile(`\n?</file>`)
-	fileNext  = regexp.MustCompile(`\n?</file>\s*<file\s+(?:path|uri|name)="([^"\n]*)"[^>\n]*>\n?`)
+	binaryFile = regexp.MustCompile(`^\[.*: a binary file \(.*\) that cannot be shown\]$`)
+	fileOpen   = regexp.MustCompile(`(?m)^<(file(?:-\d+)?)\s+(?:path|uri|name)=("(?:[^"\\\n]|\\.)*")[^>\n]*>\n?`)
+	fileClose  = regexp.MustCompile(`\n?</file(?:-\d+)?>`)
 )
 
-// takeFiles removes embedded files from a part. Everything between the first opening and the last closing mark is taken
-// as file text, so that a file which holds a closing mark itself cannot smuggle instructions into the person's words.
+// wholeFile reads a part that is an embedded file and nothing else. Its tag is one that the text does not close.
+func wholeFile(part string) (attached, bool) {
+	open := fileOpen.FindStringSubmatchIndex(part)
+	if open == nil || open[0] != 0 {
+		return attached{}, false
+	}
+	closing := "</" + part[open[2]:open[3]] + ">"
+	body, ok := strings.CutSuffix(part[open[1]:], closing)
+	if !ok || strings.Contains(body, closing) {
+		return attached{}, false
+	}
+	return attached{path: fileName2(part[open[4]:open[5]]), text: body}, true
+}
+
+// fileName2 reads the quoted path of a file's tag.
+func fileName2(q string) string {
+	name, err := strconv.Unquote(q)
+	if err != nil {
+		name = strings.Trim(q, `"`)
+	}
+	return readURI(name).path
+}
+
+// takeFiles removes embedded files from text that has more in it. Everything between the first opening and the last
+// closing mark is taken as file text, so that a file which holds a closing mark itself cannot smuggle instructions into
+// the person's words.
 func (c *conversation) takeFiles(part string) string {
 	open := fileOpen.FindStringSubmatchIndex(part)
 	if open == nil {
 		return part
 	}
 	closing := fileClose.FindAllStringIndex(part, -1)
-	if len(closing) == 0 || closing[len(closing)-1][0] < open[1]-1 {
-		return part
+	if len(closing) == 0 || closing[len(closing)-1][1] < open[1] {
+		return part[:open[0]] // never closed: all of it is file
 	}
 	end := closing[len(closing)-1]
-	name, body := part[open[2]:open[3]], part[open[1]:max(end[0], open[1])]
+	name, body := fileName2(part[open[4]:open[5]]), part[open[1]:max(end[0], open[1])]
 	for {
-		next := fileNext.FindStringSubmatchIndex(body)
+		next := fileOpen.FindStringSubmatchIndex(body)
 		if next == nil {
 			break
 		}
-		c.attach(name, body[:next[0]])
-		name, body = body[next[2]:next[3]], body[next[1]:]
+		before := fileClose.ReplaceAllString(strings.TrimRight(body[:next[0]], "\n"), "")
+		c.files = append(c.files, attached{path: name, text: before})
+		name, body = fileName2(body[next[4]:next[5]]), body[next[1]:]
 	}
-	c.attach(name, body)
+	c.files = append(c.files, attached{path: name, text: body})
 	return part[:open[0]] + "\n" + part[end[1]:]
 }
 
-func (c *conversation) attach(name, text string) {
-	m := readURI(name)
-	c.files = append(c.files, attached{path: m.path, text: text})
+// wholeLink reads a part that is a link and nothing else.
+func wholeLink(part string) mention {
+	uri, ok := strings.CutPrefix(strings.TrimSpace(part), "@")
+	if !ok || uri == "" || strings.Contains(uri, "\n") || strings.Contains(uri, "://") && !strings.HasPrefix(uri, "file://") {
+		return mention{}
+	}
+	if !strings.HasPrefix(uri, "file://") && strings.ContainsAny(uri, " \t") {
+		return mention{}
+	}
+	return readURI(uri)
 }
 
 // link matches @uri, a bare file URI, and the Markdown form of a mention.

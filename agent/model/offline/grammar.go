@@ -114,7 +114,7 @@ func parse(text string) parsed {
 		case ins != nil:
 			p.list = append(p.list, ins...)
 			started = true
-		case !started && !heading(line):
+		case !started && (!heading(line) || isQuestion(line)):
 			return parsed{}
 		case !started || courtesy(line):
 		case isQuestion(line):
@@ -144,6 +144,11 @@ func parseOne(s string) (ins []instruction, after string, err *formError) {
 	case "append", "add":
 		return parseAppend(verb, args, line, after)
 	}
+	if verb == "plan" && strings.TrimSpace(strings.TrimPrefix(args, ":")) != args {
+		if entries, below := bullets(args, after); len(entries) > 0 {
+			return []instruction{planIns{entries}}, below, nil
+		}
+	}
 	one, lineErr := parseLine(polite(line))
 	if one == nil && lineErr == nil {
 		return nil, after, nil
@@ -165,6 +170,25 @@ func parseOne(s string) (ins []instruction, after string, err *formError) {
 		return nil, after, lineErr
 	}
 	return []instruction{one}, after, nil
+}
+
+// bullets reads the entries of "plan:" from the list below it.
+func bullets(args, below string) (entries []string, rest string) {
+	if first, _ := cutLine(args); strings.TrimSpace(first) != ":" {
+		return nil, below
+	}
+	for below != "" {
+		line, next := cutLine(below)
+		at := bullet.FindString(line)
+		if at == "" {
+			break
+		}
+		if e := strings.TrimSpace(line[len(at):]); e != "" {
+			entries = append(entries, e)
+		}
+		below = next
+	}
+	return entries, below
 }
 
 var joint = regexp.MustCompile(`(?i)\s*[,;.]?\s+(?:and\s+)?then\s+|\s*,\s*then\s+`)
@@ -193,6 +217,16 @@ func parseLine(line string) (instruction, *formError) {
 	}
 	verb, args := cutVerb(line)
 	fail := func(want string) *formError { return &formError{line, want} }
+	if shellLine.MatchString(line) {
+		return nil, fail("`run " + clip(line, 60) + "` for a command")
+	}
+	if m := fileChore.FindStringSubmatch(line); m != nil && pathLike(m[2]) {
+		want := "`run mv OLD NEW`"
+		if v := strings.ToLower(m[1]); v == "delete" || v == "remove" {
+			want = "`run rm FILE`"
+		}
+		return nil, fail("a command for that: " + want)
+	}
 	switch verb {
 	case "help", "?":
 		if trimEnd(args) == "" {
@@ -235,6 +269,13 @@ func parseLine(line string) (instruction, *formError) {
 	return nil, nil
 }
 
+var (
+	// shellLine is a command that was typed without "run".
+	shellLine = regexp.MustCompile(`^(?:(?:ls|cat|grep|find|dir) -|(?:git|npm|npx|yarn|pnpm|cargo|pytest|python3?|node|docker|cd|rm|mv|cp|mkdir|touch|curl|sed|awk|echo|chmod) [\w./-]|go (?:test|build|run|vet|fmt|mod|get|install|version|doc|list|generate)\b)`)
+	// fileChore is something done to a file that has no instruction.
+	fileChore = regexp.MustCompile(`(?i)^(delete|remove|rename|move) (?:the )?(?:file )?(\S*[\w/])`)
+)
+
 func parseRead(verb string, args string, fail func(string) *formError) (instruction, *formError) {
 	if verb == "show" {
 		args = trimWord(args, "me")
@@ -266,10 +307,10 @@ func parseRead(verb string, args string, fail func(string) *formError) (instruct
 		}
 		return ins, nil
 	}
-	if pathLike(p) {
+	if next, _, _ := word(rest); pathLike(p) && pathLike(next) {
 		return nil, fail(formRead)
 	}
-	return nil, nil
+	return nil, nil // "read a.go and tell me …" asks about the file
 }
 
 var (

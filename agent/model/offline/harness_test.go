@@ -18,7 +18,7 @@ type chat struct {
 }
 
 func newChat(tb testing.TB, f *folder, tools ...string) *chat {
-	return &chat{tb: tb, folder: f, tools: specs(tools...)}
+	return &chat{tb: tb, folder: f, tools: f.specs(tools...)}
 }
 
 // turnLog is what one prompt came to.

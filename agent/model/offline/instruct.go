@@ -40,9 +40,6 @@ func (c conversation) work(t *turn) error {
 			return err
 		}
 	}
-	if c.first {
-		t.say(introduction)
-	}
 	return nil
 }
 

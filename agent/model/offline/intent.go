@@ -46,7 +46,7 @@ func aboutKind(kind asking, word string) bool {
 	switch kind {
 	case askingWhere:
 		switch word {
-		case "set", "defined", "configured", "handled", "made", "created", "assigned", "found", "declaration":
+		case "set", "defined", "configured", "handled", "made", "created", "assigned", "found", "added", "declaration":
 			return true
 		}
 	case askingCalls:

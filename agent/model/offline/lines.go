@@ -11,6 +11,7 @@ import (
 // How strongly a line defines a name.
 const (
 	defNone   = 0.0
+	defLocal  = 0.2 // a variable of a function
 	defWeak   = 0.6 // an assignment, a field, a key
 	defStrong = 1.0 // a declaration with its keyword, a heading
 )
@@ -21,6 +22,7 @@ var (
 	method     = regexp.MustCompile(`^\s*(?:(?:public|private|protected|internal|static|final|virtual|override|async)\s+)+[\w<>\[\], .?*&]*?\b([\pL_]\w*)\s*\(`)
 	cFunction  = regexp.MustCompile(`^[A-Za-z_][\w\s*]*[\s*]([A-Za-z_]\w*)\s*\([^;{]*\)\s*\{?\s*$`)
 	assignment = regexp.MustCompile(`^\s*(?:self\.|this\.|export\s+)?([\pL_$][\pL\pN_$.-]*)(?:\s*:\s*[\w.\[\]<>| ]+|\s+[\w.*\[\]]+)?\s*(?::=|\?=|\+=|=)\s*[^=\s]`)
+	local      = regexp.MustCompile(`^\s+(?:[\w, ]+:=|(?:const|let|var) |\w+\s*=\s)`)
 	keyLine    = regexp.MustCompile(`^\s*(?:- )?["']?([\pL_$][\pL\pN_$./-]*)["']?\s*:(?:\s|$)`)
 	goField    = regexp.MustCompile(`^\t+([\pL_]\w*(?:, [\pL_]\w*)*)\s+[\w.*\[\](){}<-]+(?:\s+` + "`" + `.*)?(?:\s*//.*)?$`)
 	goMethod   = regexp.MustCompile(`^\t+([\pL_]\w*)\([^)]*\)[^{]*$`)
@@ -55,11 +57,17 @@ func defines(file, line string) (name string, strength float64) {
 	}
 	for _, re := range strong {
 		if m := re.FindStringSubmatch(line); m != nil && !keywords[m[1]] {
+			if local.MatchString(line) {
+				return m[1], defLocal
+			}
 			return m[1], defStrong
 		}
 	}
 	for _, re := range weak {
 		if m := re.FindStringSubmatch(line); m != nil && !keywords[m[1]] && !keywords[strings.Fields(line)[0]] {
+			if local.MatchString(line) {
+				return m[1], defLocal
+			}
 			return m[1], defWeak
 		}
 	}

@@ -30,10 +30,6 @@ const configure = "For a real language model set `ANTHROPIC_API_KEY`, `OPENAI_AP
 const greeting = "I am wherry's offline model. I am not a language model: I answer questions about this folder by searching and quoting it, " +
 	"and I carry out plain instructions such as `read README.md` or `run go test ./...`; `help` lists them.\n\n" + configure
 
-// introduction ends the first answer of a conversation.
-const introduction = "\n*This was wherry's offline model: it searches, quotes and follows plain instructions (`help`). " +
-	"For a language model set `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY`, or start with `--model ollama/NAME`.*\n"
-
 // block quotes lines of a file in a fence.
 func block(path string, lines []string) string { return blockIn(language(path), lines) }
 

@@ -92,7 +92,7 @@ var (
 // commentAbove is where the comment and attributes right above a line begin.
 func commentAbove(lines []string, at int) int {
 	from := at
-	for from > 0 && at-from < 10 && (comment.MatchString(lines[from-1]) || attribute.MatchString(lines[from-1])) {
+	for from > 0 && at-from < 14 && (comment.MatchString(lines[from-1]) || attribute.MatchString(lines[from-1])) {
 		from--
 	}
 	return from
@@ -132,20 +132,35 @@ func blockEnd(lines []string, at int) int {
 	return len(lines)
 }
 
-// aboutComment is a whole comment and what it is about.
+// aboutComment is a comment and what it is about; of a long comment, the paragraph.
 func aboutComment(lines []string, at int) (from, to int) {
 	from, to = at, at+1
-	for from > 0 && at-from < 10 && comment.MatchString(lines[from-1]) {
+	for from > 0 && comment.MatchString(lines[from-1]) {
 		from--
 	}
-	for to < len(lines) && to-from < maxQuote && comment.MatchString(lines[to]) {
+	for to < len(lines) && comment.MatchString(lines[to]) {
 		to++
+	}
+	if to-from > 14 {
+		top, bottom := at, at+1
+		for top > from && !emptyComment.MatchString(lines[top-1]) {
+			top--
+		}
+		for bottom < to && !emptyComment.MatchString(lines[bottom]) {
+			bottom++
+		}
+		from = top
+		if bottom < to {
+			return from, bottom
+		}
 	}
 	if to < len(lines) && !blank(lines[to]) {
 		to = min(blockEnd(lines, to), to+6)
 	}
 	return from, to
 }
+
+var emptyComment = regexp.MustCompile(`^\s*(?://+|#+|\*|--|;+)\s*$`)
 
 // paragraph is the text around a line of a document: a heading with what follows it, a fenced block, or a paragraph.
 func paragraph(lines []string, at int) (from, to int) {

@@ -26,11 +26,32 @@ type ranking struct {
 	q     question
 	hits  map[string]map[int]string // by path and line
 	count int
+	total map[int]int // matches of the searches for one term, by term
 }
 
 func newRanking(q question) *ranking {
-	return &ranking{q: q, hits: map[string]map[int]string{}}
+	return &ranking{q: q, hits: map[string]map[int]string{}, total: map[int]int{}}
 }
+
+// searched notes what the search for a term alone found.
+func (r *ranking) searched(term int, f found) {
+	n := f.total
+	if !f.capped { // the search is looser than the term
+		n = 0
+		for _, h := range f.hits {
+			if r.q.terms[term].main.MatchString(h.text) {
+				n++
+			}
+		}
+	}
+	r.total[term] = n
+}
+
+// known tells whether the term was looked for.
+func (r *ranking) known(term int) bool { _, ok := r.total[term]; return ok }
+
+// nowhere tells whether the term was looked for and not found.
+func (r *ranking) nowhere(term int) bool { return r.known(term) && r.total[term] == 0 }
 
 // add takes the hits of a search that have a term.
 func (r *ranking) add(hits []hit) {
@@ -176,7 +197,7 @@ func (r *ranking) defBonus() float64 {
 	return 1
 }
 
-// weights are the terms' weights with rarity: a word that most hits have tells little.
+// weights are the terms' weights with rarity: the more lines have a word, the less it tells.
 func (r *ranking) weights() []float64 {
 	df := make([]int, len(r.q.terms))
 	for _, lines := range r.hits {
@@ -188,11 +209,16 @@ func (r *ranking) weights() []float64 {
 			}
 		}
 	}
+	most := 0
+	for i := range df {
+		df[i] = max(df[i], r.total[i])
+		most = max(most, df[i])
+	}
 	out := make([]float64, len(df))
 	for i, t := range r.q.terms {
 		out[i] = t.weight
-		if r.count > 0 && df[i] > 0 {
-			out[i] *= math.Log(2 + float64(r.count)/float64(df[i]))
+		if df[i] > 0 {
+			out[i] *= math.Log(2 + float64(most)/float64(df[i]))
 		}
 	}
 	return out
@@ -218,23 +244,14 @@ func spread(ps []place) []place {
 	return out
 }
 
-// missing are the terms that no hit has.
-func (r *ranking) missing() []term {
-	var out []term
-	for _, t := range r.q.terms {
-		seen := false
-		for _, lines := range r.hits {
-			for _, text := range lines {
-				if t.any.MatchString(text) {
-					seen = true
-				}
-			}
-		}
-		if !seen {
-			out = append(out, t)
+// text is the line that the place is about, without its indentation.
+func (p place) text() string {
+	for _, h := range p.lines {
+		if h.line == p.focus {
+			return strings.TrimSpace(h.text)
 		}
 	}
-	return out
+	return ""
 }
 
 // hasAll tells whether the place has every term.

@@ -80,6 +80,7 @@ func readView(path, text string) view {
 	v := view{path: path}
 	lines := strings.Split(text, "\n")
 	if m := viewHead.FindStringSubmatch(lines[0]); m != nil {
+		v.path = m[1] // as it is shown: below the folder
 		v.total, _ = strconv.Atoi(m[4])
 	}
 	for _, line := range lines {
@@ -117,7 +118,6 @@ type found struct {
 	hits   []hit
 	total  int  // matches, as it says
 	capped bool // there are more
-	note   string
 }
 
 var (
@@ -134,8 +134,6 @@ func readSearch(text string) found {
 	}
 	for _, line := range lines[1:] {
 		if strings.HasPrefix(line, "…") {
-			f.capped = true
-			f.note = line
 			continue
 		}
 		if m := searchLine.FindStringSubmatch(line); m != nil {
@@ -145,6 +143,7 @@ func readSearch(text string) found {
 			}
 		}
 	}
+	f.capped = f.total > len(f.hits)
 	f.total = max(f.total, len(f.hits))
 	return f
 }

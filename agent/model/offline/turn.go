@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/wherry-acp/wherry/agent/model"
 )
@@ -106,6 +107,7 @@ func (t *turn) do(asks ...ask) ([]reply, error) {
 			return nil, errDiverged
 		}
 		replies[i] = t.past[n].reply
+		replies[i].text = strings.TrimPrefix(replies[i].text, asks[i].tool+": ")
 	}
 	t.past = t.past[len(called):]
 	t.said = nil

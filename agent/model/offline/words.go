@@ -63,7 +63,7 @@ func newWord(word string) term {
 // looseExpr finds a stem when case is ignored.
 func looseExpr(root string) string {
 	if len(root) > 3 {
-		return regexp.QuoteMeta(root)
+		return inflect(root)
 	}
 	return `\b` + regexp.QuoteMeta(root)
 }
@@ -73,7 +73,7 @@ func looseExpr(root string) string {
 func formsExpr(root string) string {
 	q := regexp.QuoteMeta
 	if len(root) >= 5 {
-		return `(?i:` + q(root) + `)`
+		return `(?i:` + inflect(root) + `)`
 	}
 	title := upperFirst(root)
 	upper := strings.ToUpper(root)
@@ -82,6 +82,14 @@ func formsExpr(root string) string {
 		return start
 	}
 	return start + `(?:s?(?:\b|_)|s?[A-Z0-9])`
+}
+
+// inflect matches a stem; one in -y in its plural too.
+func inflect(root string) string {
+	if strings.HasSuffix(root, "y") && len(root) > 4 && !strings.ContainsRune("aeou", rune(root[len(root)-2])) {
+		return regexp.QuoteMeta(root[:len(root)-1]) + `(?:y|ie)`
+	}
+	return regexp.QuoteMeta(root)
 }
 
 // stem cuts the usual endings off an English word. What is left is a prefix of the word's other forms.
@@ -96,7 +104,9 @@ func stem(w string) string {
 		}
 		return false
 	}
-	if !cut("ies", 3) && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is") {
+	if cut("ies", 2) {
+		w += "y"
+	} else if !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is") {
 		switch {
 		case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "shes"), strings.HasSuffix(w, "xes"):
 			cut("es", 3)
@@ -112,7 +122,7 @@ func stem(w string) string {
 		}
 	default:
 		if !cut("e", 5) {
-			cut("y", 5)
+			cut("ly", 4)
 		}
 	}
 	return w
@@ -122,7 +132,7 @@ func stem(w string) string {
 var groups = strings.Fields(`
 	limit,max,maximum,cap maximum,max,limit minimum,min size,bytes,length,len length,len,size message,msg
 	folder,dir,directory directory,dir,folder delete,remove,rm remove,delete create,new,make config,settings,options,conf
-	configuration,config,settings,options setting,config,option,preference error,err,failure failure,error,err timeout,deadline
+	configuration,config,settings,options setting,config,option,preference error,err,failure failure,error,err fail,error,err timeout,deadline
 	start,begin,launch stop,close,shutdown,kill cancel,abort,interrupt password,passwd,secret environment,env variable,var
 	command,cmd authentication,auth,login login,auth,signin database,db,sql permission,approval,access retry,backoff,attempt
 	request,req response,resp,reply argument,arg,param parameter,param,arg initialise,init initialize,init temporary,tmp,temp
@@ -145,7 +155,7 @@ func alternatives(word, root string) []string {
 // generic are words that lines of code are full of.
 var generic = set(`file files get set data value values name names use code type types default call calls function functions
 	method methods class read write string list line lines return object field number handle make work thing way part parts
-	place places one two new time user path text content variable constant result option happen happens support show`)
+	place places one two new time user path text content variable constant result option happen happens support show add added`)
 
 // stop are words that carry no subject.
 var stop = set(`a an the this that these those it its is are was were be been being am do does did doing done have has had having
@@ -157,7 +167,7 @@ var stop = set(`a an the this that these those it its is are was were be been be
 	project repo repository folder codebase program app package library code source s t ll re ve d m lot kind sort
 	define defined defines definition declare declared declaration implement implemented implements implementation
 	located location live lives stored mean means meaning work works working file files line lines function functions method
-	methods call calls called caller callers class exist exists anything something everything thing things happen happens`)
+	methods call calls called caller callers class exist exists anything something everything thing things happen happens support supports supported`)
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
