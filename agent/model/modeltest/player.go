@@ -185,7 +185,14 @@ func (p *player) fault(st step) bool {
 			_, _ = p.http.Write([]byte(`{"choices":[{"mess`))
 			return false
 		}
-		p.out.raw("", `{"choices":[{"del`)
+		event := "" // the formats that name their events skip those without a name
+		switch p.dialect.name() {
+		case Anthropic:
+			event = "content_block_delta"
+		case OpenAIResponses:
+			event = "response.output_text.delta"
+		}
+		p.out.raw(event, `{"choices":[{"del`)
 	}
 	return true
 }
