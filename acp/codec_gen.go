@@ -181,7 +181,7 @@ func (v *RequestPermissionRequest) decodeMembers(d *decoder, tag string) error {
 			}
 		case "options":
 			seen |= 1 << 2
-			x, err := decodeSlice(d, false, decodeStruct[PermissionOption])
+			x, err := decodeStructs[PermissionOption](d, false)
 			if err != nil {
 				return err
 			}
@@ -300,7 +300,7 @@ func (v *ToolCallUpdate) decodeMembers(d *decoder, tag string) error {
 				break
 			}
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[ToolCallLocation])
+			x, err := decodeStructs[ToolCallLocation](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				break
@@ -1385,7 +1385,7 @@ func (v *CreateTerminalRequest) decodeMembers(d *decoder, tag string) error {
 				v.Env = []EnvVariable{}
 				break
 			}
-			x, err := decodePairs(d, decodeStruct[EnvVariable], newEnvVariable)
+			x, err := decodePairs(d, newEnvVariable)
 			if err != nil {
 				return err
 			}
@@ -2174,7 +2174,7 @@ func (v *StringPropertySchema) decodeMembers(d *decoder, tag string) error {
 			if d.null() {
 				break
 			}
-			x, err := decodeSlice(d, false, decodeStruct[EnumOption])
+			x, err := decodeStructs[EnumOption](d, false)
 			if err != nil {
 				return err
 			}
@@ -2600,7 +2600,7 @@ func (v *TitledMultiSelectItems) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "anyOf":
 			seen |= 1 << 0
-			x, err := decodeSlice(d, false, decodeStruct[EnumOption])
+			x, err := decodeStructs[EnumOption](d, false)
 			if err != nil {
 				return err
 			}
@@ -4474,7 +4474,7 @@ func (v *UnstableListProvidersResponse) decodeMembers(d *decoder, tag string) er
 		switch string(name) {
 		case "providers":
 			seen |= 1 << 0
-			x, err := decodeSlice(d, false, decodeStruct[UnstableProviderInfo])
+			x, err := decodeStructs[UnstableProviderInfo](d, false)
 			if err != nil {
 				return err
 			}
@@ -4782,7 +4782,7 @@ func (v *UnstableAuthStatusResponse) decodeMembers(d *decoder, tag string) error
 			v.State = x
 		case "accounts":
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[UnstableAuthAccount])
+			x, err := decodeStructs[UnstableAuthAccount](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				v.Accounts = []UnstableAuthAccount{}
@@ -4969,7 +4969,7 @@ func (v *NewSessionResponse) decodeMembers(d *decoder, tag string) error {
 				break
 			}
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[SessionConfigOption])
+			x, err := decodeStructs[SessionConfigOption](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				break
@@ -5036,7 +5036,7 @@ func (v *SessionModeState) decodeMembers(d *decoder, tag string) error {
 		case "availableModes":
 			seen |= 1 << 1
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[SessionMode])
+			x, err := decodeStructs[SessionMode](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				v.AvailableModes = []SessionMode{}
@@ -5358,7 +5358,7 @@ func (v *SessionConfigSelectGroup) decodeMembers(d *decoder, tag string) error {
 		case "options":
 			seen |= 1 << 2
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[SessionConfigSelectOption])
+			x, err := decodeStructs[SessionConfigSelectOption](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				v.Options = []SessionConfigSelectOption{}
@@ -5505,7 +5505,7 @@ func (v *LoadSessionResponse) decodeMembers(d *decoder, tag string) error {
 				break
 			}
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[SessionConfigOption])
+			x, err := decodeStructs[SessionConfigOption](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				break
@@ -5560,7 +5560,7 @@ func (v *ListSessionsResponse) decodeMembers(d *decoder, tag string) error {
 		case "sessions":
 			seen |= 1 << 0
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[SessionInfo])
+			x, err := decodeStructs[SessionInfo](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				v.Sessions = []SessionInfo{}
@@ -5806,7 +5806,7 @@ func (v *UnstableForkSessionResponse) decodeMembers(d *decoder, tag string) erro
 				break
 			}
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[SessionConfigOption])
+			x, err := decodeStructs[SessionConfigOption](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				break
@@ -6049,7 +6049,7 @@ func (v *ResumeSessionResponse) decodeMembers(d *decoder, tag string) error {
 				break
 			}
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[SessionConfigOption])
+			x, err := decodeStructs[SessionConfigOption](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				break
@@ -6176,7 +6176,7 @@ func (v *SetSessionConfigOptionResponse) decodeMembers(d *decoder, tag string) e
 		case "configOptions":
 			seen |= 1 << 0
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[SessionConfigOption])
+			x, err := decodeStructs[SessionConfigOption](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				v.ConfigOptions = []SessionConfigOption{}
@@ -6639,7 +6639,7 @@ func (v *ToolCall) decodeMembers(d *decoder, tag string) error {
 			v.Content = x
 		case "locations":
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[ToolCallLocation])
+			x, err := decodeStructs[ToolCallLocation](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				v.Locations = []ToolCallLocation{}
@@ -6802,7 +6802,7 @@ func (v *Plan) decodeMembers(d *decoder, tag string) error {
 		case "entries":
 			seen |= 1 << 0
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[PlanEntry])
+			x, err := decodeStructs[PlanEntry](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				v.Entries = []PlanEntry{}
@@ -6862,7 +6862,7 @@ func (v *UnstablePlanItems) decodeMembers(d *decoder, tag string) error {
 		case "entries":
 			seen |= 1 << 1
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[PlanEntry])
+			x, err := decodeStructs[PlanEntry](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				v.Entries = []PlanEntry{}
@@ -7259,7 +7259,7 @@ func (v *AvailableCommandsUpdate) decodeMembers(d *decoder, tag string) error {
 		case "availableCommands":
 			seen |= 1 << 0
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[AvailableCommand])
+			x, err := decodeStructs[AvailableCommand](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				v.AvailableCommands = []AvailableCommand{}
@@ -7362,7 +7362,7 @@ func (v *ConfigOptionUpdate) decodeMembers(d *decoder, tag string) error {
 		case "configOptions":
 			seen |= 1 << 0
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[SessionConfigOption])
+			x, err := decodeStructs[SessionConfigOption](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				v.ConfigOptions = []SessionConfigOption{}
@@ -8578,7 +8578,7 @@ func (v *UnstableAuthStatusUpdateNotification) decodeMembers(d *decoder, tag str
 			v.State = x
 		case "accounts":
 			at := d.i
-			x, err := decodeSlice(d, true, decodeStruct[UnstableAuthAccount])
+			x, err := decodeStructs[UnstableAuthAccount](d, true)
 			if err != nil {
 				d.lenient(at, err)
 				v.Accounts = []UnstableAuthAccount{}
@@ -9855,7 +9855,7 @@ func (v *MCPServerHTTP) decodeMembers(d *decoder, tag string) error {
 				v.Headers = []HTTPHeader{}
 				break
 			}
-			x, err := decodePairs(d, decodeStruct[HTTPHeader], newHTTPHeader)
+			x, err := decodePairs(d, newHTTPHeader)
 			if err != nil {
 				return err
 			}
@@ -9931,7 +9931,7 @@ func (v *MCPServerSSE) decodeMembers(d *decoder, tag string) error {
 				v.Headers = []HTTPHeader{}
 				break
 			}
-			x, err := decodePairs(d, decodeStruct[HTTPHeader], newHTTPHeader)
+			x, err := decodePairs(d, newHTTPHeader)
 			if err != nil {
 				return err
 			}
@@ -10077,7 +10077,7 @@ func (v *MCPServerStdio) decodeMembers(d *decoder, tag string) error {
 				v.Env = []EnvVariable{}
 				break
 			}
-			x, err := decodePairs(d, decodeStruct[EnvVariable], newEnvVariable)
+			x, err := decodePairs(d, newEnvVariable)
 			if err != nil {
 				return err
 			}

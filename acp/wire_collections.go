@@ -53,6 +53,27 @@ func decodeSlice[T any](d *decoder, skip bool, item func(*decoder) (T, error)) (
 	return s, nil
 }
 
+// decodeStructs is decodeSlice for structs, which are decoded where they will stay.
+func decodeStructs[T any, P structPtr[T]](d *decoder, skip bool) ([]T, error) {
+	if err := d.openArray(); err != nil {
+		return nil, err
+	}
+	s := []T{}
+	for d.more() {
+		at, n := d.i, len(s)
+		var zero T
+		s = append(s, zero)
+		if err := P(&s[n]).decodeWire(d); err != nil {
+			if !skip {
+				return nil, err
+			}
+			s = s[:n]
+			d.lenient(at, err)
+		}
+	}
+	return s, nil
+}
+
 func decodeMap[T any](d *decoder, item func(*decoder) (T, error)) (map[string]T, error) {
 	if err := d.open(); err != nil {
 		return nil, err
@@ -92,9 +113,9 @@ func decodeOrdered[T any](d *decoder, item func(*decoder) (T, error)) (Members[T
 }
 
 // decodePairs reads an array of name and value objects, and takes an object of strings as well, which some clients send.
-func decodePairs[T any](d *decoder, item func(*decoder) (T, error), pair func(name, value string) T) ([]T, error) {
+func decodePairs[T any, P structPtr[T]](d *decoder, pair func(name, value string) T) ([]T, error) {
 	if d.b[d.i] != '{' {
-		return decodeSlice(d, false, item)
+		return decodeStructs[T, P](d, false)
 	}
 	at := d.i
 	m, err := decodeOrdered(d, (*decoder).str)

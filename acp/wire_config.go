@@ -49,10 +49,10 @@ func decodeSessionConfigSelectOptions(d *decoder) (SessionConfigSelectOptions, e
 	d.i = start
 	switch {
 	case value >= 0:
-		s, err := decodeSlice(d, false, decodeStruct[SessionConfigSelectOption])
+		s, err := decodeStructs[SessionConfigSelectOption](d, false)
 		return SessionConfigSelectFlat(s), err
 	case group >= 0:
-		s, err := decodeSlice(d, false, decodeStruct[SessionConfigSelectGroup])
+		s, err := decodeStructs[SessionConfigSelectGroup](d, false)
 		return SessionConfigSelectGroups(s), err
 	}
 	raw, err := d.raw()

@@ -54,16 +54,18 @@ func (d *decoder) next() ([]byte, bool) {
 		i++ // white space or comma
 	}
 	d.nameAt = i
-	d.i = i
-	name := d.text()
-	i = d.i
-	for {
-		switch b[i] {
-		case ':', ' ', '\t', '\n', '\r':
-			i++
-			continue
-		}
-		break
+	end := i + 1
+	for b[end] != '"' && b[end] != '\\' {
+		end++
+	}
+	name := b[i+1 : end]
+	if b[end] == '\\' {
+		d.i = i
+		name = d.unquote()
+		end = d.i - 1
+	}
+	for i = end + 1; b[i] == ':' || b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r'; {
+		i++
 	}
 	d.i = i
 	return name, true

@@ -198,9 +198,12 @@ func (t *typ) decodeExpr(skip bool) string {
 	case kindMeta:
 		return "d.meta()"
 	case kindSlice:
+		if t.elem.kind == kindStruct {
+			return fmt.Sprintf("decodeStructs[%s](d, %v)", t.elem.goType(), skip)
+		}
 		return fmt.Sprintf("decodeSlice(d, %v, %s)", skip, t.elem.decodeFunc())
 	case kindPairs:
-		return fmt.Sprintf("decodePairs(d, %s, new%s)", t.elem.decodeFunc(), t.elem.goType())
+		return fmt.Sprintf("decodePairs(d, new%s)", t.elem.goType())
 	case kindMap:
 		return fmt.Sprintf("decodeMap(d, %s)", t.elem.decodeFunc())
 	case kindOrdered:
