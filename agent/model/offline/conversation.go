@@ -120,7 +120,7 @@ func (c *conversation) readPrompt(parts []model.Part) {
 		if !ok {
 			continue
 		}
-		text := strings.ReplaceAll(t.Text, "\r\n", "\n")
+		text := strings.ReplaceAll(strings.ToValidUTF8(t.Text, "\uFFFD"), "\r\n", "\n")
 		if text == emptyPrompt || binaryFile.MatchString(text) {
 			continue
 		}

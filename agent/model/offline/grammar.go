@@ -114,7 +114,7 @@ func parse(text string) parsed {
 		case ins != nil:
 			p.list = append(p.list, ins...)
 			started = true
-		case !started && (!heading(line) || isQuestion(line)):
+		case !started && !heading(line):
 			return parsed{}
 		case !started || courtesy(line):
 		case isQuestion(line):
@@ -149,22 +149,23 @@ func parseOne(s string) (ins []instruction, after string, err *formError) {
 			return []instruction{planIns{entries}}, below, nil
 		}
 	}
+	// "read a then run b": only where both sides are instructions, so that a "then" in a text or a command stays there.
+	isRun := verb == "run" || verb == "execute" || verb == "exec" || verb == "$"
+	for _, at := range joints(line) {
+		if verb == "plan" || isRun && !clearJoint(line[at[0]:at[1]]) {
+			continue
+		}
+		left, err := parseLine(polite(line[:at[0]]))
+		if left == nil || err != nil {
+			continue
+		}
+		if right, below, err := parseOne(s[at[1]:]); len(right) > 0 && err == nil {
+			return append([]instruction{left}, right...), below, nil
+		}
+	}
 	one, lineErr := parseLine(polite(line))
 	if one == nil && lineErr == nil {
 		return nil, after, nil
-	}
-	// "read a then run b": only where both sides are instructions, so that a "then" in a text or a command stays there.
-	_, isRun := one.(runIns)
-	_, isPlan := one.(planIns)
-	for _, at := range joints(line) {
-		if isPlan || isRun && !clearJoint(line[at[0]:at[1]]) {
-			continue
-		}
-		left, e1 := parseLine(polite(line[:at[0]]))
-		right, below, e2 := parseOne(s[at[1]:])
-		if left != nil && e1 == nil && len(right) > 0 && e2 == nil {
-			return append([]instruction{left}, right...), below, nil
-		}
 	}
 	if lineErr != nil {
 		return nil, after, lineErr
@@ -193,13 +194,18 @@ func bullets(args, below string) (entries []string, rest string) {
 
 var joint = regexp.MustCompile(`(?i)\s*[,;.]?\s+(?:and\s+)?then\s+|\s*,\s*then\s+`)
 
-// joints are the places of "then" in a line, outside quotes.
+// joints are the places of "then" in a line, outside quotes. A line with very many is prose, and trying them all would
+// take forever.
 func joints(line string) [][]int {
+	const most = 8
 	var out [][]int
 	for _, at := range joint.FindAllStringIndex(line, -1) {
 		if !insideQuotes(line, at[0]) {
 			out = append(out, at)
 		}
+	}
+	if len(out) > most {
+		return nil
 	}
 	return out
 }

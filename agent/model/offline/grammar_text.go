@@ -49,12 +49,11 @@ func parseCreate(verb, args, line, after string) ([]instruction, string, *formEr
 	}
 	content := strings.TrimPrefix(first, " ")
 	for below != "" {
-		if next, _, err := parseOne(below); next != nil || err != nil {
+		l, rest := cutLine(below)
+		if next, _, err := parseOne(l); next != nil || err != nil {
 			break
 		}
-		var l string
-		l, below = cutLine(below)
-		content += "\n" + l
+		content, below = content+"\n"+l, rest
 	}
 	ins.content = withNewline(strings.TrimRight(content, "\n"))
 	return []instruction{ins}, below, nil

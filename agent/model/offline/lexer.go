@@ -177,8 +177,10 @@ func trimEnd(s string) string {
 	return strings.TrimSpace(strings.TrimSuffix(s, " please"))
 }
 
-func wordByte(b byte) bool {
-	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= utf8.RuneSelf
+func wordByte(b byte) bool { return asciiWord(b) || b >= utf8.RuneSelf }
+
+func asciiWord(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
 func cutLine(s string) (line, rest string) {
@@ -220,9 +222,11 @@ func polite(s string) string {
 	}
 }
 
-// heading tells whether a line only introduces the list below it.
+var asks = regexp.MustCompile(`(?i)\b(?:what|where|which|who|why|when|how)\b`)
+
+// heading tells whether a line only introduces the list below it. A question before a pasted text does not.
 func heading(line string) bool {
-	return strings.HasSuffix(strings.TrimSpace(line), ":")
+	return strings.HasSuffix(strings.TrimSpace(line), ":") && !asks.MatchString(line)
 }
 
 // isQuestion tells whether a line among instructions asks something.

@@ -30,10 +30,10 @@ const (
 // newExact makes a term of an identifier or quoted text.
 func newExact(text string) term {
 	expr := regexp.QuoteMeta(text)
-	if wordByte(text[0]) {
+	if asciiWord(text[0]) { // RE2 knows the borders of ASCII words only
 		expr = `\b` + expr
 	}
-	if wordByte(text[len(text)-1]) {
+	if asciiWord(text[len(text)-1]) {
 		expr += `\b`
 	}
 	re := regexp.MustCompile(expr)
@@ -72,7 +72,7 @@ func looseExpr(root string) string {
 // stems match anywhere; the shorter a stem, the more it needs the borders of a word around it.
 func formsExpr(root string) string {
 	q := regexp.QuoteMeta
-	if len(root) >= 5 {
+	if len(root) >= 5 || strings.ContainsFunc(root, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return `(?i:` + inflect(root) + `)`
 	}
 	title := upperFirst(root)
@@ -196,6 +196,7 @@ const maxTerms = 6
 
 // readQuestion takes a question apart.
 func readQuestion(text string) question {
+	text = strings.ToValidUTF8(text, "")
 	q := question{text: text, kind: askingKind(text)}
 	text = bullet.ReplaceAllString(text, "")
 	seen := map[string]bool{}
@@ -249,7 +250,7 @@ func readQuestion(text string) question {
 			}
 		}
 	}
-	for _, p := range plain {
+	for _, p := range plain[:min(len(plain), 40)] {
 		if !aboutKind(q.kind, p) {
 			add(newWord(p))
 		}
@@ -289,7 +290,7 @@ func takeQuoted(text string) (words, literals []string) {
 		before := text[:at]
 		lit, rest, ok := cutQuoted(text[at:])
 		apostrophe := at > 0 && wordByte(text[at-1])
-		if !ok || apostrophe || strings.TrimSpace(lit.raw) == "" || strings.Contains(lit.raw, "\n") {
+		if !ok || apostrophe || strings.TrimSpace(lit.raw) == "" || len(lit.raw) > 200 || strings.Contains(lit.raw, "\n") {
 			end := at + len(string([]rune(text[at:])[:1]))
 			words = append(words, strings.Fields(before)...)
 			if apostrophe && len(words) > 0 { // the rest of the word: doesn't
