@@ -18,7 +18,7 @@ import (
 //     thoughts without their signature;
 //   - an assistant message has text or calls; one of thoughts alone is left out.
 //
-// The messages of a log are the first messages of every longer log, so that providers' prompt caches keep working.
+// While no call is open, a log only adds to the messages of the log before it, so that providers' prompt caches hold.
 func Messages(events []Event) []model.Message {
 	c := conversation{pieces: make(map[string]*piece), calls: make(map[string]*pendingCall)}
 	for _, e := range events {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/wherry-acp/wherry/agent/approval"
@@ -9,8 +10,9 @@ import (
 	"github.com/wherry-acp/wherry/agent/tool"
 )
 
-// State is what a session's events add up to, apart from its messages. The zero value is a session without events. It
-// is not safe for concurrent use.
+// State is what a session's events add up to, apart from its messages. The zero value is a session without events. A
+// copy is a snapshot: later events applied to either do not show in the other, as long as nobody writes to its slices
+// and map. One value is not safe for concurrent use.
 type State struct {
 	Session string
 	Seq     int64 // number of the newest stored event applied
@@ -71,14 +73,10 @@ func (s *State) Apply(e Event) {
 	case TurnEnded:
 		s.Turn = ""
 	case CallRequested:
-		s.Calls = append(s.Calls, OpenCall{Call: d.Call, Tool: d.Tool})
+		s.Calls = append(slices.Clip(s.Calls), OpenCall{Call: d.Call, Tool: d.Tool})
 		s.LastCall = max(s.LastCall, callNumber(d.Call))
 	case CallStarted:
-		for i := range s.Calls {
-			if s.Calls[i].Call == d.Call {
-				s.Calls[i].Started = true
-			}
-		}
+		s.started(d.Call)
 	case CallDone:
 		s.done(d)
 	case PlanChanged:
@@ -93,14 +91,35 @@ func (s *State) Apply(e Event) {
 
 const byPerson = "person"
 
-func (s *State) done(d CallDone) {
-	s.Calls = slices.DeleteFunc(s.Calls, func(c OpenCall) bool { return c.Call == d.Call })
-	for path, view := range d.Result.Views {
-		if s.Views == nil {
-			s.Views = make(map[string]host.Version)
+func (s *State) started(call string) {
+	calls := slices.Clone(s.Calls)
+	for i := range calls {
+		if calls[i].Call == call {
+			calls[i].Started = true
 		}
-		s.Views[path] = view.Version
 	}
+	s.Calls = calls
+}
+
+func (s *State) done(d CallDone) {
+	var open []OpenCall
+	for _, c := range s.Calls {
+		if c.Call != d.Call {
+			open = append(open, c)
+		}
+	}
+	s.Calls = open
+	if len(d.Result.Views) == 0 {
+		return
+	}
+	views := maps.Clone(s.Views)
+	if views == nil {
+		views = make(map[string]host.Version)
+	}
+	for path, view := range d.Result.Views {
+		views[path] = view.Version
+	}
+	s.Views = views
 }
 
 // unknown fails closed: a newer program set something that this one cannot read, which may have been stricter.
