@@ -34,28 +34,73 @@ const (
 
 func (y layer) file() string { return [...]string{".gitignore", ".ignore", ".aiignore"}[y] }
 
-// rule is one line of an ignore file.
+// rule is one line of an ignore file. The library matches single names; that a rule is about a path itself and not about
+// what is below it is seen to here, since an excluded folder is not entered and one that is included includes only itself.
 type rule struct {
-	pattern  gitignore.Pattern
-	depth    int  // how many components the folder of the ignore file has
-	anchored bool // it has a slash and matches the path below its folder; otherwise it matches names
-	include  bool // begins with "!"
-	tail     bool // ends in "**"
+	depth    int                   // how many components the folder of the ignore file has
+	segments []gitignore.Pattern   // what is between the slashes; nil stands for "**"
+	anchored bool                  // it is matched against the path below its folder, not against names
+	dirOnly  bool                  // ends in "/"
+	result   gitignore.MatchResult // what it says of what it matches
 }
 
-// match tells what the rule says of path itself. That a parent of path matches is no concern of it: excluded folders are
-// not entered, and one that is included includes only itself.
+// maxSegments bounds a rule; longer ones match nothing.
+const maxSegments = 62
+
+// match tells what the rule says of path.
 func (r *rule) match(path []string, dir bool) gitignore.MatchResult {
-	if !r.anchored {
-		return r.pattern.Match(path[len(path)-1:], dir)
+	if r.dirOnly && !dir {
+		return gitignore.NoMatch
 	}
-	below := path[r.depth:]
-	result := r.pattern.Match(below, dir)
-	if result == gitignore.Include && !r.tail && len(below) > 1 &&
-		r.pattern.Match(below[:len(below)-1], true) == gitignore.Include {
-		return gitignore.NoMatch // the library matches what is below an included folder, too
+	matched := false
+	if r.anchored {
+		matched = r.matchPath(path[r.depth:])
+	} else {
+		matched = matchName(r.segments[0], path[len(path)-1])
 	}
-	return result
+	if !matched {
+		return gitignore.NoMatch
+	}
+	return r.result
+}
+
+func matchName(segment gitignore.Pattern, name string) bool {
+	return segment.Match([]string{name}, true) != gitignore.NoMatch
+}
+
+// matchPath matches the segments against the components of a path. It keeps the set of how many segments can have been
+// used up, so its cost is their product whatever the rule is.
+func (r *rule) matchPath(path []string) bool {
+	last := len(r.segments) - 1
+	active := r.skip(1)
+	for _, name := range path {
+		var next uint64
+		for j, segment := range r.segments {
+			switch bit := uint64(1) << j; {
+			case active&bit == 0:
+			case segment == nil && j == last: // "/**" at the end: everything below
+				return true
+			case segment == nil:
+				next |= bit
+			case matchName(segment, name):
+				next |= bit << 1
+			}
+		}
+		if active = r.skip(next); active == 0 {
+			return false
+		}
+	}
+	return active&(1<<(last+1)) != 0
+}
+
+// skip adds to a set what it can reach by "**" standing for no folder at all, which it cannot at the end.
+func (r *rule) skip(active uint64) uint64 {
+	for j, segment := range r.segments[:len(r.segments)-1] {
+		if bit := uint64(1) << j; active&bit != 0 && segment == nil {
+			active |= bit << 1
+		}
+	}
+	return active
 }
 
 // rules are the ignore rules in force in one folder, of each layer the weakest first.
@@ -98,21 +143,66 @@ func parseRules(data []byte, depth int) []rule {
 	var out []rule
 	for line := range bytes.Lines(data) {
 		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-		text := string(line)
-		trimmed := strings.TrimRight(text, " ")
-		if trimmed == "" || trimmed == "!" || text[0] == '#' {
-			continue
+		if r, ok := parseRule(string(line)); ok {
+			r.depth = depth
+			out = append(out, r)
 		}
-		body := strings.TrimPrefix(trimmed, "!")
-		out = append(out, rule{
-			pattern:  gitignore.ParsePattern(text, nil),
-			depth:    depth,
-			anchored: strings.Contains(strings.TrimSuffix(body, "/"), "/"),
-			include:  text[0] == '!',
-			tail:     strings.HasSuffix(strings.TrimSuffix(body, "/"), "**"),
-		})
 	}
 	return out
+}
+
+func parseRule(text string) (rule, bool) {
+	if strings.HasPrefix(text, "#") {
+		return rule{}, false
+	}
+	text = trimSpaces(text)
+	r := rule{result: gitignore.Exclude}
+	body, include := strings.CutPrefix(text, "!")
+	if include {
+		r.result = gitignore.Include
+	}
+	body, r.dirOnly = strings.CutSuffix(body, "/")
+	r.anchored = strings.Contains(body, "/")
+	body = strings.TrimPrefix(body, "/")
+	if body == "" {
+		return rule{}, false
+	}
+	parts := strings.Split(body, "/")
+	if len(parts) > maxSegments {
+		return rule{}, false
+	}
+	for i, part := range parts {
+		switch {
+		case part == "": // "a//b" matches nothing
+			return rule{}, false
+		case part == "**" && r.anchored && i > 0 && parts[i-1] == "**":
+		case part == "**" && r.anchored:
+			r.segments = append(r.segments, nil)
+		default:
+			r.segments = append(r.segments, gitignore.ParsePattern(asName(part), nil))
+		}
+	}
+	return r, true
+}
+
+// trimSpaces takes away spaces at the end that no backslash keeps.
+func trimSpaces(s string) string {
+	trimmed := strings.TrimRight(s, " ")
+	if trimmed == s || (len(trimmed)-len(strings.TrimRight(trimmed, `\`)))%2 == 0 {
+		return trimmed
+	}
+	return trimmed + " "
+}
+
+// asName writes a segment so that the library takes it as the pattern of a name.
+func asName(segment string) string {
+	if strings.HasPrefix(segment, "!") {
+		segment = `\` + segment
+	}
+	if trimmed, ok := strings.CutSuffix(segment, " "); ok && !strings.HasSuffix(trimmed, `\`) {
+		segment = trimmed + `\ `
+	}
+	return segment
 }
 
 // readIgnoreFiles adds the rules of the ignore files in the folder dir, below an open root.
