@@ -31,6 +31,7 @@ type Call struct {
 	page    bool
 	sendErr error // the request never got an answer
 	endErr  error // why the answer's body ended; io.EOF if it was complete
+	midLine bool  // it ended within a line
 	stalled bool
 }
 
@@ -88,19 +89,19 @@ func (c *Call) answered(r *http.Response) {
 	c.status, c.header, c.page, c.sendErr, c.endErr = r.StatusCode, r.Header, isPage(r.Header), nil, nil
 }
 
-func (c *Call) ended(err error) {
+func (c *Call) ended(err error, midLine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.endErr == nil {
-		c.endErr = err
+		c.endErr, c.midLine = err, midLine
 	}
 }
 
-// Complete tells that the answer's body was read to its regular end.
-func (c *Call) Complete() bool {
+// MidLine tells that the answer's body has ended within a line: what came last was cut in two.
+func (c *Call) MidLine() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return errors.Is(c.endErr, io.EOF)
+	return c.endErr != nil && c.midLine
 }
 
 // Open tells that the answer's body has not ended yet.
