@@ -91,15 +91,15 @@ func cutStart(b []byte) []byte {
 	if i := bytes.IndexByte(b, '\n'); i >= 0 && i < len(b)/4 {
 		return b[i+1:]
 	}
-	for i := 0; i < min(utf8.UTFMax-1, len(b)); i++ {
+	for i := range min(utf8.UTFMax, len(b)) {
 		if utf8.RuneStart(b[i]) {
 			return b[i:]
 		}
 	}
-	if len(b) < utf8.UTFMax {
+	if len(b) < utf8.UTFMax { // the end of one character
 		return nil
 	}
-	return b
+	return b // not UTF-8
 }
 
 // partialEnd is how many bytes at the end of b begin a character that is not complete.
