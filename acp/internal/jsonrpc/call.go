@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,8 +20,11 @@ type Call struct {
 	// peer sent after it is looked at. It must not block. The result is its own.
 	OnResult func(result jsontext.Value)
 
+	// Direct delivers the answer without waiting for notifications.
+	Direct bool
+
 	method string
-	direct bool   // do not wait for the queue
+	queued atomic.Bool
 	frame  *frame // guarded by the outbox: not nil while queued
 
 	once   sync.Once
@@ -40,6 +44,13 @@ func (c *Call) finish(result jsontext.Value, err error) {
 	})
 }
 
+// Queued reports whether the request has its place among the outgoing messages: what is
+// sent now is written after it.
+func (c *Call) Queued() bool { return c.queued.Load() }
+
+// Method returns the name of the method that was called.
+func (c *Call) Method() string { return c.method }
+
 func (c *Call) deliver() { c.finish(c.answer, c.answerErr) }
 
 // Call sends a request and waits for its answer. Errors: *Error is the peer's;
@@ -58,7 +69,7 @@ func (c *Conn) Call(ctx context.Context, method string, params any, opts *Call) 
 		return nil, &CallError{method, false, err}
 	}
 	if in := insideOf(ctx); in != outside {
-		call.direct = in == notifyHandler
+		call.Direct = call.Direct || in == notifyHandler
 		c.in.calling(in == notifyHandler, 1)
 		defer c.in.calling(in == notifyHandler, -1)
 	}
@@ -157,7 +168,7 @@ func (c *Conn) response(e *envelope, line []byte) {
 	if call.answerErr == nil && call.OnResult != nil {
 		c.guard("result of "+call.method, func() { call.OnResult(call.answer) })
 	}
-	if call.direct || !c.in.barrier(call.Key, call) {
+	if call.Direct || !c.in.barrier(call.Key, call) {
 		call.deliver()
 	}
 }

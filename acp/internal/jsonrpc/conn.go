@@ -426,6 +426,29 @@ func (c *Conn) Notify(ctx context.Context, key, method string, params any) error
 	return nil
 }
 
+// NotifyNow is Notify without waiting for room in the queue.
+func (c *Conn) NotifyNow(method string, params any) error {
+	f := c.frames.get()
+	if err := f.request(0, method, params); err != nil {
+		c.frames.put(f)
+		return &CallError{method, false, err}
+	}
+	if !c.out.urgent(f, false) {
+		return &CallError{method, false, c.Err()}
+	}
+	return nil
+}
+
+// Handled returns a channel that is closed when the notifications of key that have been
+// received by now are handled, or dropped by Close.
+func (c *Conn) Handled(key string) <-chan struct{} {
+	mark := &Call{done: make(chan struct{})}
+	if !c.in.barrier(key, mark) {
+		mark.deliver()
+	}
+	return mark.done
+}
+
 // OpenKey tells that the peer knows key; see Request.Hold.
 func (c *Conn) OpenKey(key string) { c.out.openKey(key) }
 

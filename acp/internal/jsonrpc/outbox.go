@@ -119,6 +119,7 @@ func (o *outbox) enqueue(f *frame) {
 	}
 	if f.call != nil {
 		f.call.frame = f
+		f.call.queued.Store(true)
 	}
 	if f.open != "" {
 		o.open[f.open] = struct{}{}

@@ -166,7 +166,7 @@ func (c *Conn) tooLarge(large *transport.MessageTooLargeError) {
 			c.mu.Unlock()
 			if call != nil {
 				call.answerErr = fmt.Errorf("%s: %w: %w", call.method, ErrInvalidResponse, large)
-				if call.direct || !c.in.barrier(call.Key, call) {
+				if call.Direct || !c.in.barrier(call.Key, call) {
 					call.deliver()
 				}
 			}
