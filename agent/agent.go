@@ -38,6 +38,15 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// FolderError says which of a session's folders cannot be used, and why.
+type FolderError struct{ Err error }
+
+// Error is a sentence that begins with the folder.
+func (e *FolderError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *FolderError) Unwrap() error { return e.Err }
+
 // Agent opens sessions. Its methods are safe for concurrent use.
 type Agent struct {
 	opts   Options
@@ -75,12 +84,12 @@ func New(opts Options) (*Agent, error) {
 	return &Agent{opts: opts, log: log, models: map[string]model.Model{}}, nil
 }
 
-// Create makes a session in the folders, the first of which is the working folder. The folders must exist. The session
-// is stored before Create returns.
+// Create makes a session in the folders, the first of which is the working folder. The folders must exist, else
+// the error is a [*FolderError]. The session is stored before Create returns.
 func (a *Agent) Create(ctx context.Context, roots []string, face Face) (*Session, error) {
 	h, err := face.Host(roots)
 	if err != nil {
-		return nil, err
+		return nil, &FolderError{Err: err}
 	}
 	id := session.NewID()
 	first := session.Created{Roots: clean(roots), Mode: a.opts.Mode, Model: a.opts.DefaultModel}
@@ -95,7 +104,8 @@ func (a *Agent) Create(ctx context.Context, roots []string, face Face) (*Session
 }
 
 // Open opens a stored session in the folders, which replace the stored ones; with none, the stored ones are used. What
-// a dead process left open in its log is closed, and nothing is run again. It fails with [session.ErrNotFound].
+// a dead process left open in its log is closed, and nothing is run again. It fails with [session.ErrNotFound] or a
+// [*FolderError].
 func (a *Agent) Open(ctx context.Context, id string, roots []string, face Face) (*Session, error) {
 	info, err := a.opts.Store.Get(ctx, id)
 	if err != nil {
@@ -106,7 +116,7 @@ func (a *Agent) Open(ctx context.Context, id string, roots []string, face Face) 
 	}
 	h, err := face.Host(roots)
 	if err != nil {
-		return nil, err
+		return nil, &FolderError{Err: err}
 	}
 	s := newSession(a, id, face, h)
 	if err := s.catchUp(ctx, nil); err != nil {

@@ -1,0 +1,157 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/wherry-acp/wherry/acp"
+	"github.com/wherry-acp/wherry/agent"
+	"github.com/wherry-acp/wherry/agent/approval"
+	"github.com/wherry-acp/wherry/agent/host"
+	"github.com/wherry-acp/wherry/agent/session"
+)
+
+// face is the client as one session sees it.
+type face struct {
+	client  *acp.Client
+	local   host.LocalOptions
+	session acp.SessionID
+
+	mu     sync.Mutex // guards render
+	render *renderer
+}
+
+func (b *Bridge) newFace(ctx context.Context) *face {
+	client := acp.ClientFrom(ctx)
+	caps := client.Capabilities()
+	return &face{
+		client: client, local: b.local,
+		render: newRenderer(caps.Session != nil && caps.Session.Notices != nil),
+	}
+}
+
+// Name implements [agent.Face].
+func (f *face) Name() string {
+	if info := f.client.Info(); info != nil && info.Name != "" {
+		return info.Name
+	}
+	return "an unnamed client"
+}
+
+// Show implements [agent.Face].
+func (f *face) Show(ctx context.Context, e session.Event, live bool) error {
+	f.mu.Lock()
+	updates := f.render.render(e, live)
+	f.mu.Unlock()
+	for _, u := range updates {
+		if err := f.client.Update(ctx, f.id(e), u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// id is the session's id, from the event until it has been registered.
+func (f *face) id(e session.Event) acp.SessionID {
+	if f.session == "" {
+		return acp.SessionID(e.Session)
+	}
+	return f.session
+}
+
+// The options of a permission request. Clients choose by kind.
+const (
+	optionOnce    acp.PermissionOptionID = "allow-once"
+	optionSession acp.PermissionOptionID = "allow-edits-session"
+	optionReject  acp.PermissionOptionID = "reject"
+)
+
+// Ask implements [agent.Face].
+func (f *face) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	f.mu.Lock()
+	c := f.render.call(q.Call)
+	call := callUpdate(q.Call, c, acp.ToolCallPending)
+	f.mu.Unlock()
+	if exceptional(q) {
+		call.Content = append(call.Content, acp.ToolText(q.Reason))
+	}
+	req := acp.RequestPermissionRequest{
+		SessionID: acp.SessionID(q.Session), ToolCall: call,
+		Options: []acp.PermissionOption{{OptionID: optionOnce, Name: "Allow", Kind: acp.PermissionAllowOnce}},
+	}
+	for _, scope := range q.Scopes {
+		if scope == approval.ScopeSession {
+			req.Options = append(req.Options, acp.PermissionOption{
+				OptionID: optionSession, Name: "Allow every write this session", Kind: acp.PermissionAllowAlways,
+			})
+		}
+	}
+	req.Options = append(req.Options, acp.PermissionOption{
+		OptionID: optionReject, Name: "Reject", Kind: acp.PermissionRejectOnce,
+	})
+	resp, err := f.client.RequestPermission(ctx, req)
+	if err != nil {
+		return agent.Answer{}, err
+	}
+	answer := agent.Answer{Reason: note(resp.Meta)}
+	switch outcome := resp.Outcome.(type) {
+	case acp.SelectedPermissionOutcome:
+		answer.Allowed = outcome.OptionID == optionOnce || outcome.OptionID == optionSession
+		answer.Scope = approval.ScopeOnce
+		if outcome.OptionID == optionSession {
+			answer.Scope = approval.ScopeSession
+		}
+	case acp.CancelledPermissionOutcome:
+		answer.Cancelled = true
+	}
+	return answer, nil
+}
+
+// exceptional tells whether the reason of a question is more than the mode, which the client shows itself.
+func exceptional(q agent.Question) bool {
+	p := q.Presentation
+	return p.Stale || p.Class == approval.ClassSecret || p.Class == approval.ClassProtected
+}
+
+// Host implements [agent.Face].
+func (f *face) Host(roots []string) (host.Host, error) {
+	local, err := host.NewLocal(roots, f.local)
+	if err != nil {
+		return nil, err
+	}
+	caps := f.client.Capabilities()
+	e := editor{answered: answered}
+	if caps.FS.ReadTextFile {
+		e.read = func(ctx context.Context, path string) (string, error) {
+			resp, err := f.client.ReadTextFile(ctx, acp.ReadTextFileRequest{SessionID: f.session, Path: path})
+			return resp.Content, err
+		}
+	}
+	if caps.FS.WriteTextFile {
+		e.write = func(ctx context.Context, path, content string) error {
+			_, err := f.client.WriteTextFile(ctx, acp.WriteTextFileRequest{SessionID: f.session, Path: path, Content: content})
+			return err
+		}
+	}
+	if caps.Terminal {
+		e.terminal = func(ctx context.Context, req acp.CreateTerminalRequest) (terminal, error) {
+			req.SessionID = f.session
+			t, err := f.client.NewTerminal(ctx, req)
+			if err != nil {
+				return nil, err
+			}
+			return t, nil
+		}
+	}
+	if e.read == nil && e.write == nil && e.terminal == nil {
+		return local, nil
+	}
+	return &editorHost{Local: local, editor: e}, nil
+}
+
+// answered tells whether an error is the client's own answer: what was asked for has not happened.
+func answered(err error) bool {
+	var answer *acp.RequestError
+	return errors.As(err, &answer)
+}

@@ -1,0 +1,295 @@
+package bridge
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/wherry-acp/wherry/acp"
+	"github.com/wherry-acp/wherry/agent/session"
+	"github.com/wherry-acp/wherry/agent/tool"
+)
+
+// Live output of a command that no terminal shows: how much of its end is shown, and how often.
+const (
+	tailBytes = 4 << 10
+	tailEvery = time.Second
+)
+
+// renderer turns a session's events into the protocol's updates: one function, for live turns and for replays. It
+// remembers what it has announced and is used by one goroutine at a time.
+type renderer struct {
+	notices  bool // the client takes notice updates
+	streamed map[string]bool
+	calls    map[string]*shownCall
+}
+
+// shownCall is what the client has been told of a tool call.
+type shownCall struct {
+	tool      string
+	args      json.RawMessage
+	announced bool
+	p         tool.Presentation
+	terminal  string
+	tail      []byte
+	tailAt    time.Time
+}
+
+func newRenderer(notices bool) *renderer {
+	return &renderer{notices: notices, streamed: map[string]bool{}, calls: map[string]*shownCall{}}
+}
+
+// render gives the updates of an event. live tells that the event happens now, in a turn that this client asked for.
+func (r *renderer) render(e session.Event, live bool) []acp.SessionUpdate {
+	switch d := e.Data.(type) {
+	case session.TurnStarted:
+		if live {
+			return nil // the client has just sent it
+		}
+		return r.prompt(d)
+	case session.Titled:
+		return []acp.SessionUpdate{acp.SessionInfoUpdate{
+			Title: acp.PatchSet(d.Title), UpdatedAt: acp.PatchSet(e.Time.UTC().Format(time.RFC3339)),
+		}}
+	case session.Configured:
+		if d.Mode != "" {
+			return []acp.SessionUpdate{acp.CurrentModeUpdate{CurrentModeID: acp.SessionModeID(d.Mode)}}
+		}
+	case session.MessageDelta:
+		r.streamed[d.Message] = true
+		return said(d.Message, d.Speaker, d.Text)
+	case session.MessageSaved:
+		if !r.streamed[d.Message] {
+			return said(d.Message, d.Speaker, d.Text)
+		}
+	case session.MessageDone:
+		delete(r.streamed, d.Message)
+	case session.CallRequested:
+		r.calls[d.Call] = &shownCall{tool: d.Tool, args: d.Args}
+	case session.CallPresented:
+		return r.presented(d)
+	case session.CallStarted:
+		return []acp.SessionUpdate{acp.ToolCallUpdate{ToolCallID: acp.ToolCallID(d.Call), Status: acp.ToolCallInProgress}}
+	case session.CallOutput:
+		return r.output(d, e.Time)
+	case session.CallDone:
+		return r.done(d)
+	case session.PlanChanged:
+		return []acp.SessionUpdate{plan(d.Entries)}
+	case session.UsageRecorded:
+		if d.Window > 0 {
+			used := uint64(max(0, d.Usage.Input+d.Usage.Output))
+			return []acp.SessionUpdate{acp.UsageUpdate{Used: used, Size: uint64(d.Window)}}
+		}
+	case session.Notice:
+		return r.notice(d, live)
+	case session.TurnEnded:
+		return ended(d)
+	}
+	return nil
+}
+
+func (r *renderer) prompt(d session.TurnStarted) []acp.SessionUpdate {
+	var out []acp.SessionUpdate
+	for _, block := range promptOut(d.Prompt) {
+		out = append(out, acp.UserMessageChunk{Content: block, MessageID: acp.MessageID(d.Message)})
+	}
+	return out
+}
+
+func said(message string, speaker session.Speaker, text string) []acp.SessionUpdate {
+	if speaker == session.Thinking {
+		return []acp.SessionUpdate{acp.AgentThoughtChunk{Content: acp.Text(text), MessageID: acp.MessageID(message)}}
+	}
+	return []acp.SessionUpdate{acp.AgentMessageChunk{
+		Content: acp.Text(text), MessageID: acp.MessageID(message)}}
+}
+
+// call finds what is known of a call; of one that was never requested, which a damaged log may hold, nothing.
+func (r *renderer) call(id string) *shownCall {
+	c, ok := r.calls[id]
+	if !ok {
+		c = &shownCall{}
+		r.calls[id] = c
+	}
+	return c
+}
+
+func (r *renderer) presented(d session.CallPresented) []acp.SessionUpdate {
+	c := r.call(d.Call)
+	c.p = d.Presentation
+	if c.announced {
+		return []acp.SessionUpdate{callUpdate(d.Call, c, acp.ToolCallPending)}
+	}
+	c.announced = true
+	u := callUpdate(d.Call, c, acp.ToolCallPending)
+	return []acp.SessionUpdate{acp.ToolCall{
+		ToolCallID: u.ToolCallID, Title: u.Title, Kind: u.Kind, Status: u.Status, Content: u.Content,
+		Locations: u.Locations, RawInput: u.RawInput,
+	}}
+}
+
+// callUpdate shows a call as it was presented: in the announcement and in the permission request alike.
+func callUpdate(id string, c *shownCall, status acp.ToolCallStatus) acp.ToolCallUpdate {
+	return acp.ToolCallUpdate{
+		ToolCallID: acp.ToolCallID(id), Title: c.p.Title, Kind: acp.ToolKind(c.p.Kind), Status: status,
+		Content: presentation(c.p), Locations: locations(c.p), RawInput: jsontext.Value(c.args),
+	}
+}
+
+// presentation is what a call will do: its diffs, or its command.
+func presentation(p tool.Presentation) []acp.ToolCallContent {
+	var out []acp.ToolCallContent
+	for _, d := range p.Diffs {
+		diff := acp.ToolCallDiff{Path: d.Path, NewText: d.New}
+		if d.Old != nil {
+			diff.OldText = acp.Some(*d.Old)
+		}
+		out = append(out, diff)
+	}
+	if c := p.Command; c != nil {
+		out = append(out, acp.ToolText("In "+c.Dir+":\n\n"+fenced("sh", c.Line)))
+	}
+	return out
+}
+
+func locations(p tool.Presentation) []acp.ToolCallLocation {
+	var out []acp.ToolCallLocation
+	for _, l := range p.Locations {
+		loc := acp.ToolCallLocation{Path: l.Path}
+		if l.Line > 0 {
+			loc.Line = acp.Some(uint32(l.Line))
+		}
+		out = append(out, loc)
+	}
+	return out
+}
+
+func (r *renderer) output(d session.CallOutput, at time.Time) []acp.SessionUpdate {
+	c := r.call(d.Call)
+	if d.Terminal != "" {
+		c.terminal = d.Terminal
+		return []acp.SessionUpdate{acp.ToolCallUpdate{
+			ToolCallID: acp.ToolCallID(d.Call), Content: []acp.ToolCallContent{acp.ToolCallTerminal{TerminalID: acp.TerminalID(d.Terminal)}},
+		}}
+	}
+	c.tail = append(c.tail, d.Text...)
+	if n := len(c.tail) - tailBytes; n > 0 {
+		c.tail = c.tail[n:]
+		for len(c.tail) > 0 && !utf8.RuneStart(c.tail[0]) {
+			c.tail = c.tail[1:]
+		}
+	}
+	if c.terminal != "" || at.Sub(c.tailAt) < tailEvery {
+		return nil
+	}
+	c.tailAt = at
+	return []acp.SessionUpdate{acp.ToolCallUpdate{
+		ToolCallID: acp.ToolCallID(d.Call), Content: []acp.ToolCallContent{acp.ToolText(fenced("", string(c.tail)))},
+	}}
+}
+
+func (r *renderer) done(d session.CallDone) []acp.SessionUpdate {
+	c := r.call(d.Call)
+	delete(r.calls, d.Call)
+	update := acp.ToolCallUpdate{
+		ToolCallID: acp.ToolCallID(d.Call), Status: acp.ToolCallFailed, Content: result(c, d),
+	}
+	if d.Status == session.CallCompleted {
+		update.Status = acp.ToolCallCompleted
+	}
+	if c.announced {
+		return []acp.SessionUpdate{update}
+	}
+	// It failed before it could be presented.
+	title := c.tool
+	if title == "" {
+		title = "tool call"
+	}
+	return []acp.SessionUpdate{acp.ToolCall{
+		ToolCallID: acp.ToolCallID(d.Call), Title: title, Kind: acp.ToolKindOther, Status: acp.ToolCallPending,
+		RawInput: jsontext.Value(c.args),
+	}, update}
+}
+
+// result is what is left to see of an ended call: its diffs, its terminal or its text, its pictures, and what went wrong.
+func result(c *shownCall, d session.CallDone) []acp.ToolCallContent {
+	var out []acp.ToolCallContent
+	if len(c.p.Diffs) > 0 {
+		out = presentation(tool.Presentation{Diffs: c.p.Diffs})
+	}
+	if c.terminal != "" {
+		out = append(out, acp.ToolCallTerminal{TerminalID: acp.TerminalID(c.terminal)})
+	}
+	text := d.Result.Display
+	if text == "" && d.Result.Text != "" {
+		text = fenced("", d.Result.Text)
+		if d.Result.Failed && c.p.Command == nil {
+			text = d.Result.Text
+		}
+	}
+	settled := d.Status == session.CallCompleted && (len(c.p.Diffs) > 0 || c.terminal != "")
+	if text != "" && !settled && !d.Result.SetsPlan {
+		out = append(out, acp.ToolText(text))
+	}
+	for _, image := range d.Result.Images {
+		out = append(out, acp.ToolCallBlock{Content: acp.Image(image.MIMEType, image.Data)})
+	}
+	return out
+}
+
+func plan(entries []tool.PlanEntry) acp.Plan {
+	out := acp.Plan{Entries: make([]acp.PlanEntry, 0, len(entries))}
+	for _, e := range entries {
+		priority := acp.PlanEntryPriority(e.Priority)
+		if !priority.Known() {
+			priority = acp.PlanPriorityMedium
+		}
+		out.Entries = append(out.Entries, acp.PlanEntry{
+			Content: e.Content, Priority: priority, Status: acp.PlanEntryStatus(e.Status),
+		})
+	}
+	return out
+}
+
+// notice shows a sentence of wherry itself. A client that does not take notices gets it as a message of its own.
+func (r *renderer) notice(d session.Notice, live bool) []acp.SessionUpdate {
+	if r.notices {
+		if !live {
+			return nil // the protocol's notices are of the moment
+		}
+		return []acp.SessionUpdate{acp.Notice{Severity: acp.NoticeSeverity(d.Severity), Title: d.Text}}
+	}
+	return []acp.SessionUpdate{acp.AgentMessageChunk{
+		Content: acp.Text(d.Text + "\n\n"), MessageID: acp.MessageID(d.Message), Meta: meta(map[string]string{"notice": d.Severity}),
+	}}
+}
+
+// ended shows why a turn did not end as it should have.
+func ended(d session.TurnEnded) []acp.SessionUpdate {
+	text := d.Error
+	if d.Reason == session.StopInterrupted {
+		text = "The program ended during this turn. Nothing is run again by itself; say how to go on."
+	}
+	if text == "" {
+		return nil
+	}
+	return []acp.SessionUpdate{acp.AgentMessageChunk{
+		Content: acp.Text(text), MessageID: acp.MessageID(d.Turn + "_end"), Meta: meta(map[string]string{"notice": "error"}),
+	}}
+}
+
+// fenced quotes text as a code block whose fence the text cannot close.
+func fenced(language, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return fence + language + "\n" + text + fence
+}
