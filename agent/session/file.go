@@ -41,8 +41,8 @@ func (f storeFile) open(ctx context.Context) (*database, error) {
 			return nil, err
 		}
 	}
-	// Every commit is synced (synchronous); what is deleted is overwritten, and its space given back.
-	writer, err := f.connect("_busy_timeout=5000&_auto_vacuum=INCREMENTAL&_synchronous=FULL&_foreign_keys=on&_pragma=secure_delete(on)")
+	// Every commit is synced (synchronous), and what is deleted is overwritten.
+	writer, err := f.connect("_busy_timeout=5000&_synchronous=FULL&_foreign_keys=on&_pragma=secure_delete(on)")
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,21 @@ func (f storeFile) open(ctx context.Context) (*database, error) {
 		}
 	}
 	if err := f.migrate(ctx, writer); err != nil {
+		if primaryCode(err) == sqliteCantOpen && !f.memory {
+			err = f.whyNot(err)
+		}
 		return nil, errors.Join(err, db.close())
 	}
 	return db, nil
+}
+
+// whyNot finds out whether a file that cannot be opened is only not writable.
+func (f storeFile) whyNot(err error) error {
+	file, denied := os.OpenFile(f.path, os.O_WRONLY, 0)
+	if denied != nil {
+		return &StoreError{Path: f.path, Kind: FaultReadOnly, Err: denied}
+	}
+	return errors.Join(err, file.Close())
 }
 
 func (f storeFile) connect(params string) (*sql.DB, error) {
@@ -73,6 +85,9 @@ func (f storeFile) connect(params string) (*sql.DB, error) {
 	}
 	return sql.OpenDB(connector), nil
 }
+
+// smallestDatabase is the size in bytes of SQLite's smallest page.
+const smallestDatabase = 512
 
 // make creates the folder and an empty file, for this user alone. A file that is there is not opened: closing it would
 // drop the locks that this process may have on it.
@@ -85,6 +100,8 @@ func (f storeFile) make() error {
 	switch {
 	case err == nil && !info.Mode().IsRegular():
 		return &StoreError{Path: f.path, Kind: FaultNotDatabase, Err: errors.New("not a regular file")}
+	case err == nil && info.Size() > 0 && info.Size() < smallestDatabase: // which SQLite would write over
+		return &StoreError{Path: f.path, Kind: FaultNotDatabase, Err: errors.New("too short for one")}
 	case err == nil:
 		if info.Mode().Perm()&0o077 != 0 {
 			_ = os.Chmod(f.path, 0o600) // best effort: some file systems have no modes

@@ -129,7 +129,7 @@ func TestAHolderNoticesThatItsLeaseWasTakenOver(t *testing.T) {
 		if _, err := b.Acquire(t.Context(), "sess_a"); err != nil {
 			t.Fatalf("an expired lease was not taken over: %v", err)
 		}
-		time.Sleep(10 * time.Second) // the next renewal notices
+		time.Sleep(15 * time.Second) // the next renewal notices
 		synctest.Wait()
 		if a.leases.get("sess_a") != nil {
 			t.Error("the holder did not notice that it lost the lease")

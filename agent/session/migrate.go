@@ -59,6 +59,10 @@ func (f storeFile) version(ctx context.Context, db *sql.DB) (int, error) {
 }
 
 func (f storeFile) upgrade(ctx context.Context, db *sql.DB) error {
+	// The space of what is deleted can be given back. Only a new file takes this, and only before anything else.
+	if _, err := db.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
+		return fmt.Errorf("prepare for giving space back: %w", err)
+	}
 	if !f.memory {
 		var mode string
 		if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {

@@ -111,6 +111,7 @@ func (s *sqliteStore) open(ctx context.Context) (*database, error) {
 
 // Close implements [Store].
 func (s *sqliteStore) Close() error {
+	s.leases.stop() // which may be waiting for another process
 	s.life.Lock()
 	if s.closed {
 		s.life.Unlock()
@@ -119,7 +120,7 @@ func (s *sqliteStore) Close() error {
 	s.closed = true
 	s.life.Unlock() // whoever was inside is out, and nobody enters any more
 
-	s.leases.stop()
+	s.leases.stop() // one that was started meanwhile
 	if s.opened == nil {
 		return nil
 	}
