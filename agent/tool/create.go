@@ -32,7 +32,7 @@ func prepareCreate(ctx context.Context, env Env, args createArgs) (Call, error) 
 	if place.Rel == "." {
 		return nil, fmt.Errorf("%q: is a folder: give the path of a file", args.Path)
 	}
-	current, err := env.Host.Read(ctx, place.Abs)
+	current, err := env.Host.Read(ctx, place.Show)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return prepareNew(env, place, args.Content), nil
@@ -43,9 +43,9 @@ func prepareCreate(ctx context.Context, env Env, args createArgs) (Call, error) 
 	case !args.Overwrite:
 		return nil, fmt.Errorf("%s: exists already: change it with edit, or view it and create with overwrite set to true", place.Show)
 	}
-	seen, ok := seenVersion(env, place)
-	if !ok {
-		return nil, notViewed(place)
+	stale, err := staleView(env, place, current.Version)
+	if err != nil {
+		return nil, err
 	}
 	next := current
 	next.Content = fitLines(args.Content, current.Format)
@@ -56,7 +56,7 @@ func prepareCreate(ctx context.Context, env Env, args createArgs) (Call, error) 
 		Class: writeClass(place), Title: oneLine("Overwrite", place.Show), Kind: KindEdit,
 		Locations: []Location{{Path: place.Abs}},
 		Diffs:     []Diff{{Path: place.Abs, Old: &current.Content, New: next.Content, Base: current.Version}},
-		Stale:     seen != current.Version,
+		Stale:     stale,
 	}
 	return writeCall(env.Host, "create", place, shown, next, current.Version, createdText(place, args.Content)), nil
 }
@@ -77,7 +77,7 @@ func createdText(place host.Path, content string) string {
 // writeCall is the call that writes exactly text over base, and nothing when base is not what is there any more.
 func writeCall(h host.Host, name string, place host.Path, shown Presentation, text host.Text, base host.Version, done string) Call {
 	return &prepared{shown: shown, run: func(ctx context.Context, _ Output) Result {
-		version, err := h.Write(ctx, place.Abs, text, base)
+		version, err := h.Write(ctx, place.Show, text, base)
 		if errors.Is(err, host.ErrChanged) {
 			result := Failure(fmt.Sprintf("%s: %s: the file changed meanwhile, so nothing was written: view it again", name, place.Show))
 			result.ChangedBase = true
@@ -90,16 +90,24 @@ func writeCall(h host.Host, name string, place host.Path, shown Presentation, te
 	}}
 }
 
-// seenVersion gives the version of the file that the model last saw in this session.
-func seenVersion(env Env, place host.Path) (host.Version, bool) {
-	if env.Views == nil {
-		return host.Version{}, false
+// staleView tells whether the file is another one than the model last saw in this session. It is an error when the model
+// has not seen it, or saw it on the disk because the editor did not answer and the editor now has another text: then
+// nobody has ever seen what would be changed.
+func staleView(env Env, place host.Path, current host.Version) (bool, error) {
+	var seen host.Version
+	ok := false
+	if env.Views != nil {
+		seen, ok = env.Views.Seen(place.Abs)
 	}
-	return env.Views.Seen(place.Abs)
-}
-
-func notViewed(place host.Path) error {
-	return fmt.Errorf("%s: has not been viewed in this session: view it first, so that the change is made to what is there", place.Show)
+	switch {
+	case !ok:
+		return false, fmt.Errorf("%s: has not been viewed in this session: view it first, so that the change is made to what is there", place.Show)
+	case seen.Digest == current.Digest:
+		return false, nil
+	case seen.Source == host.FromDisk && current.Source == host.FromEditor:
+		return false, fmt.Errorf("%s: was viewed on the disk, and the editor has another text: view it again before changing it", place.Show)
+	}
+	return true, nil
 }
 
 // fitLines gives new text the line endings of the file's content as it is kept in memory.

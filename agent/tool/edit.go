@@ -46,7 +46,7 @@ func prepareEdit(ctx context.Context, env Env, args editArgs) (Call, error) {
 	case len(args.Edits) > maxEdits:
 		return nil, fmt.Errorf("%d edits in one call: at most %d are allowed", len(args.Edits), maxEdits)
 	}
-	current, err := env.Host.Read(ctx, place.Abs)
+	current, err := env.Host.Read(ctx, place.Show)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, withSimilar(ctx, env.Host, place, err)
@@ -55,9 +55,9 @@ func prepareEdit(ctx context.Context, env Env, args editArgs) (Call, error) {
 	case err != nil:
 		return nil, err
 	}
-	seen, ok := seenVersion(env, place)
-	if !ok {
-		return nil, notViewed(place)
+	stale, err := staleView(env, place, current.Version)
+	if err != nil {
+		return nil, err
 	}
 	next := current
 	var changes []change
@@ -69,7 +69,7 @@ func prepareEdit(ctx context.Context, env Env, args editArgs) (Call, error) {
 		Class: writeClass(place), Title: oneLine("Edit", place.Show), Kind: KindEdit,
 		Locations: []Location{{Path: place.Abs, Line: lineAt(current.Content, changes[0].oldStart)}},
 		Diffs:     []Diff{{Path: place.Abs, Old: &current.Content, New: next.Content, Base: current.Version}},
-		Stale:     seen != current.Version,
+		Stale:     stale,
 	}
 	done := fmt.Sprintf("edited %s (%d replacements)\n%s", place.Show, len(changes), around(next.Content, changes))
 	return writeCall(env.Host, "edit", place, shown, next, current.Version, strings.TrimSuffix(done, "\n")), nil
