@@ -42,7 +42,7 @@ func (a *asker) aboutFiles(c conversation) (bool, error) {
 			return false, err
 		}
 		if r.failed {
-			a.sayf("Could not read `%s`: %s\n\n", l.path, sentence(r.text))
+			a.sayf("Could not read `%s`: %s\n\n", l.path, ended(r.text))
 			continue
 		}
 		v := readView(l.path, r.text)
@@ -120,7 +120,7 @@ func (a *asker) aboutView(v view, at mention) (bool, error) {
 	local.add(hits)
 	places := local.places()
 	if len(places) == 0 {
-		a.sayf("`%s` has no line with %s; this is from the rest of the folder. ", v.path, listOr(a.q.terms))
+		a.sayf("`%s` has no line with %s; this is from the rest of the folder.\n\n", v.path, listOr(a.q.terms))
 		return false, nil
 	}
 	best := a.choose(places)
@@ -136,7 +136,7 @@ func (a *asker) aboutView(v view, at mention) (bool, error) {
 		a.sayQuote(q)
 	}
 	a.how(places, quotes)
-	a.sayf("Only `%s` was searched, because you named it.\n", v.path)
+	a.sayf("Only `%s` was searched, because you pointed at it.\n", v.path)
 	return true, nil
 }
 

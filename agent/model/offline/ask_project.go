@@ -34,7 +34,7 @@ func (a *asker) overview() error {
 		return err
 	}
 	if r.failed {
-		a.sayf("Could not list this folder: %s\n", sentence(r.text))
+		a.sayf("Could not list this folder: %s\n", ended(r.text))
 		return nil
 	}
 	entries := readEntries(r.text)
@@ -155,7 +155,7 @@ func readmeOpening(v view) []quotation {
 	title, from := -1, 0
 	for ; from < len(v.lines); from++ {
 		l := v.lines[from]
-		if heading1.MatchString(l) || from+1 < len(v.lines) && underline.MatchString(v.lines[from+1]) {
+		if headingAt(v.lines, from) {
 			if title < 0 {
 				title = from
 			}
@@ -175,7 +175,7 @@ func readmeOpening(v view) []quotation {
 			}
 			fenced = !fenced
 		}
-		if !fenced && (heading1.MatchString(l) || blank(l) && prose >= 4 || badge.MatchString(l)) {
+		if !fenced && (headingAt(v.lines, to) || blank(l) && prose >= 4 || badge.MatchString(l)) {
 			break
 		}
 		if !blank(l) {
@@ -186,7 +186,9 @@ func readmeOpening(v view) []quotation {
 	for to > from && blank(v.lines[to-1]) {
 		to--
 	}
-	if title >= 0 && from-title <= 3 && !slices.ContainsFunc(v.lines[title:from], badge.MatchString) {
+	if title >= 0 && from-title <= 3 && !slices.ContainsFunc(v.lines[title:from], func(l string) bool {
+		return badge.MatchString(l) && !underline.MatchString(l)
+	}) {
 		from = title
 	}
 	text := quotation{path: v.path, first: v.first + from, lines: v.lines[from:to]}
@@ -194,6 +196,11 @@ func readmeOpening(v view) []quotation {
 		return []quotation{text}
 	}
 	return []quotation{{path: v.path, first: v.first + title, lines: v.lines[title : title+1]}, text}
+}
+
+// headingAt tells whether a line is a heading, by its mark or by the line below it.
+func headingAt(lines []string, i int) bool {
+	return heading1.MatchString(lines[i]) || !blank(lines[i]) && i+1 < len(lines) && underline.MatchString(lines[i+1])
 }
 
 var underline = regexp.MustCompile(`^(?:={3,}|-{3,})\s*$`)

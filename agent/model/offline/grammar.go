@@ -140,7 +140,7 @@ func parseOne(s string) (ins []instruction, after string, err *formError) {
 	case "create", "write", "overwrite", "new":
 		return parseCreate(verb, args, line, after)
 	case "replace", "change", "substitute":
-		return parseReplace(args, line, after)
+		return parseReplace(verb, args, line, after)
 	case "append", "add":
 		return parseAppend(verb, args, line, after)
 	}
@@ -367,14 +367,17 @@ func parseSearch(args string, fail func(string) *formError) (instruction, *formE
 		return nil, fail(formSearch)
 	}
 	pattern := trimEnd(args)
-	if at := strings.LastIndex(strings.ToLower(pattern), " in "); at > 0 {
-		if in, ok := inPlace(pattern[at:]); ok && pathLike(in) {
-			pattern, ins.path = strings.TrimSpace(pattern[:at]), in
+	if m := placed.FindStringSubmatch(pattern); m != nil {
+		if in, ok := inPlace("in " + m[2]); ok && pathLike(in) {
+			pattern, ins.path = m[1], in
 		}
 	}
 	ins.pattern = pattern
 	return ins, nil
 }
+
+// placed is a bare pattern with a path after it.
+var placed = regexp.MustCompile(`(?i)^(.*\S)\s+in\s+(\S+)$`)
 
 func parseRun(args string, fail func(string) *formError) (instruction, *formError) {
 	args = strings.TrimLeft(strings.TrimPrefix(args, ":"), " ")

@@ -76,7 +76,7 @@ func fenced(s string) (body, rest string, ok bool) {
 }
 
 // parseReplace reads `replace "a" with "b" and "c" with "d" in F`.
-func parseReplace(args, line, after string) ([]instruction, string, *formError) {
+func parseReplace(verb, args, line, after string) ([]instruction, string, *formError) {
 	fail := func() ([]instruction, string, *formError) {
 		return nil, after, &formError{strings.TrimSpace(line), formReplace}
 	}
@@ -89,7 +89,8 @@ func parseReplace(args, line, after string) ([]instruction, string, *formError) 
 			p.all = ins.all
 			return []instruction{p}, after, nil
 		}
-		if plain := strings.ToLower(line); strings.Contains(plain, " with ") && strings.Contains(plain, " in ") {
+		plain := strings.ToLower(line)
+		if strings.Contains(plain, " in ") && (strings.Contains(plain, " with ") || verb == "replace") {
 			return fail()
 		}
 		return nil, after, nil

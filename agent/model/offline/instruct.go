@@ -160,7 +160,7 @@ func (w *worker) do1(ins instruction) (outcome, error) {
 
 // failedTo says that a call gave nothing; the tool's or the person's reason is quoted.
 func (w *worker) failedTo(what string, r reply) {
-	w.sayf("Could not %s: %s\n\n", what, sentence(r.text))
+	w.sayf("Could not %s: %s\n\n", what, ended(r.text))
 }
 
 func (w *worker) read(ins readIns) (outcome, error) {
@@ -290,6 +290,9 @@ func (w *worker) create(ins createIns) (outcome, error) {
 	}
 	if r.failed {
 		w.failedTo(ins.title(), r)
+		if !ins.overwrite && strings.Contains(r.text, "exists") {
+			w.sayf("`overwrite %s: …` replaces it.\n\n", quotePath(ins.path))
+		}
 		return halted, nil
 	}
 	head, _ := firstLine(r.text)
@@ -304,10 +307,9 @@ func (w *worker) command(ins runIns) (outcome, error) {
 	}
 	head, rest := firstLine(r.text)
 	if r.failed {
-		w.sayf("`%s`: %s\n\n", ins.command, sentence(head))
-	} else {
-		w.sayf("`%s`: %s\n\n", ins.command, head)
+		head = ended(head)
 	}
+	w.sayf("%s: %s\n\n", code(ins.command), head)
 	lines := strings.Split(strings.Trim(rest, "\n"), "\n")
 	if len(lines) > 1 || lines[0] != "" {
 		const tail = 40
@@ -387,8 +389,8 @@ func checkEdit(text string, e edit, path string) string {
 		return "Both texts are the same; there is nothing to replace."
 	case n == 0:
 		hint := ""
-		if at := strings.Index(strings.ToLower(text), strings.ToLower(e.Old)); at >= 0 && at < len(text) {
-			hint = fmt.Sprintf(" Line %d has it in another case.", 1+strings.Count(text[:at], "\n"))
+		if lines := occurrences(strings.ToLower(text), strings.ToLower(e.Old)); len(lines) > 0 {
+			hint = fmt.Sprintf(" Line %d has it in another case.", lines[0])
 		}
 		return fmt.Sprintf("`%s` does not have %s, so nothing was changed.%s", path, code(e.Old), hint)
 	case n > 1 && !e.All:
@@ -458,7 +460,7 @@ func uniqueTail(text string) string {
 	at := len(text)
 	for at > 0 {
 		at = strings.LastIndexByte(text[:at], '\n')
-		if tail := text[at+1:]; strings.TrimSpace(tail) != "" && strings.Count(text, tail) == 1 {
+		if tail := text[at+1:]; strings.TrimSpace(tail) != "" && strings.Index(text, tail) == at+1 {
 			return tail
 		}
 		if at < 0 {

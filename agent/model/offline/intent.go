@@ -16,6 +16,11 @@ const (
 	askingWork                   // a task for a language model
 )
 
+// workVerbs begin a task.
+const workVerbs = `(?:implement|refactor|fix|write|add|rename|update|change|make|create|delete|remove|move|improve|optimi[sz]e|convert|migrate|generate|debug|review|commit|translate|rewrite|replace|append|extend|port|upgrade|test|solve)`
+
+var workVerb = regexp.MustCompile(`^` + workVerbs + `$`)
+
 // kinds are tried in order.
 var kinds = []struct {
 	kind asking
@@ -28,7 +33,7 @@ var kinds = []struct {
 	{askingWhere, regexp.MustCompile(`(?i)^(?:where|which file|in which file|what file)\b|\bwhere (?:is|are|does|do|can)\b|^(?:find|locate|show)\b.*\b(?:definition|declaration|implementation)\b`)},
 	{askingHow, regexp.MustCompile(`(?i)^(?:how (?:do|can|could|should|would|to|does one)\b|what(?:'s| is) the (?:command|way) (?:to|for)\b|(?:please )?(?:run|execute|start|build|install|lint|format|deploy)\b)`)},
 	{askingWhat, regexp.MustCompile(`(?i)^(?:what(?:'s| is| are| does| do)\b|explain\b|describe\b|tell me about\b|who is\b|define\b)`)},
-	{askingWork, regexp.MustCompile(`(?i)^(?:please |can you |could you |would you |i want you to |let'?s )*(?:implement|refactor|fix|write|add|rename|update|change|make|create|delete|remove|move|improve|optimi[sz]e|convert|migrate|generate|debug|review|commit|translate|rewrite|replace|append|extend|port|upgrade|test|solve)\b`)},
+	{askingWork, regexp.MustCompile(`(?i)^(?:please |can you |could you |would you |i want you to |let'?s )*` + workVerbs + `\b`)},
 }
 
 func askingKind(text string) asking {
@@ -55,11 +60,7 @@ func aboutKind(kind asking, word string) bool {
 			return true
 		}
 	case askingWork:
-		switch word {
-		case "implement", "refactor", "fix", "write", "add", "rename", "update", "change", "make", "improve", "optimize", "optimise",
-			"generate", "debug", "review", "rewrite", "bug", "create":
-			return true
-		}
+		return word == "bug" || workVerb.MatchString(word)
 	case askingHow, askingWhat:
 		switch word {
 		case "command":

@@ -86,8 +86,11 @@ func code(s string) string {
 }
 
 // sentence makes a result's text a sentence.
-func sentence(s string) string {
-	s = upperFirst(strings.TrimSpace(s))
+func sentence(s string) string { return upperFirst(ended(s)) }
+
+// ended ends a result's text like a sentence. It may begin with a path, and so keeps its case.
+func ended(s string) string {
+	s = strings.TrimSpace(s)
 	if s == "" {
 		return "there was no answer."
 	}

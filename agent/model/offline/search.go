@@ -59,7 +59,7 @@ func (a *asker) searchFor(queries []query) error {
 	for i, r := range replies {
 		if r.failed {
 			if len(a.rank.hits) == 0 && !a.saidFailure() {
-				a.sayf("Could not search: %s\n\n", sentence(r.text))
+				a.sayf("Could not search: %s\n\n", ended(r.text))
 			}
 			continue
 		}

@@ -251,7 +251,7 @@ func readQuestion(text string) question {
 		}
 	}
 	for _, p := range plain[:min(len(plain), 40)] {
-		if !aboutKind(q.kind, p) {
+		if utf8.RuneCountInString(p) > 1 && !aboutKind(q.kind, p) {
 			add(newWord(p))
 		}
 	}
