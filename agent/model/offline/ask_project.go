@@ -147,7 +147,7 @@ func (a *asker) sayAbout(v view, readme, said bool) bool {
 	return false
 }
 
-var badge = regexp.MustCompile(`^\s*(?:\[?!\[|</?[a-z]|\.\. |<!--|-->|\[[^\]]*\]:|[-*=~]{3,}\s*$|[-*+] \[[^\]]*\]\(#|:[a-z-]+:)`)
+var badge = regexp.MustCompile(`^\s*(?:\[?!\[|</?[a-z]|\.\. |<!--|-->|\[[^\]]*\]:|[-*=~]{3,}\s*$|[-*+] \[[^\]]*\]\(#|:[a-z-]+:|.*(?:/badge|badge/|\.svg\)))`)
 
 // readmeOpening is the beginning of a document: its title, and its first paragraphs without the badges, pictures and
 // tables of contents before them.

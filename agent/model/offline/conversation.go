@@ -102,6 +102,9 @@ func joinText(parts []model.Part) string {
 
 // readPrompt takes the parts of the person's message apart. A file or link in the middle of a sentence leaves its path
 // there: `replace "a" with "b" in ` and then a link is one instruction.
+//
+// A prompt that was never answered is in the same message as the one after it. Its instructions were not meant to wait
+// for another prompt, so of texts that do not go on from one to the next, only the last is the task.
 func (c *conversation) readPrompt(parts []model.Part) {
 	var own strings.Builder
 	add := func(text string, inline bool) {
@@ -113,6 +116,9 @@ func (c *conversation) readPrompt(parts []model.Part) {
 	midway := func() bool {
 		s := own.String()
 		return s != "" && strings.TrimRight(s, " \t") != s
+	}
+	goesOn := func(next string) bool {
+		return midway() || strings.TrimLeft(next, " \t\n,.;:!?)") != next
 	}
 	afterName := false // the last part left a path in the sentence
 	for _, p := range parts {
@@ -139,7 +145,10 @@ func (c *conversation) readPrompt(parts []model.Part) {
 			continue
 		}
 		rest := c.takeLinks(c.takeFiles(text))
-		add(rest, afterName)
+		if own.Len() > 0 && !afterName && !goesOn(rest) {
+			own.Reset()
+		}
+		add(rest, afterName || own.Len() > 0 && goesOn(rest))
 		afterName = false
 	}
 	c.text = strings.TrimSpace(own.String())

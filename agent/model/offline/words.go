@@ -250,10 +250,15 @@ func readQuestion(text string) question {
 			}
 		}
 	}
-	for _, p := range plain[:min(len(plain), 40)] {
-		if utf8.RuneCountInString(p) > 1 && !aboutKind(q.kind, p) {
-			add(newWord(p))
+	for i, p := range plain[:min(len(plain), 40)] {
+		if utf8.RuneCountInString(p) < 2 || aboutKind(q.kind, p) {
+			continue
 		}
+		t := newWord(p)
+		if i > 0 && i == len(plain)-1 && q.kind != askingCalls && participle.MatchString(p) {
+			t.weight = weightGeneric
+		}
+		add(t)
 	}
 	if q.kind == askingCalls && len(q.terms) == 1 && !q.terms[0].exact {
 		q.terms[0] = newExact(q.terms[0].text)
