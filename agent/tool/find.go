@@ -47,7 +47,7 @@ func prepareFind(ctx context.Context, env Env, args findArgs) (Call, error) {
 		run: func(ctx context.Context, _ Output) Result {
 			var found []string
 			count := 0
-			err := env.Host.Walk(ctx, place.Abs, func(info host.Info) error {
+			err := env.Host.Walk(ctx, place.Show, func(info host.Info) error {
 				if match(info.Path) {
 					if count++; count <= maxFound {
 						found = append(found, info.Path.Show)

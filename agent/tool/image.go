@@ -25,7 +25,7 @@ const (
 // readImage reads a picture that a model can take, and a line that says what it is. The line is empty when the file is not
 // a picture at all.
 func readImage(ctx context.Context, h host.Host, place host.Path) (Image, string, error) {
-	data, err := h.ReadBytes(ctx, place.Abs, maxImageBytes)
+	data, err := h.ReadBytes(ctx, place.Show, maxImageBytes)
 	if errors.Is(err, host.ErrTooLarge) {
 		if !imageName(place.Abs) {
 			return Image{}, "", nil

@@ -32,7 +32,7 @@ func prepareList(ctx context.Context, env Env, args listArgs) (Call, error) {
 	return &prepared{
 		shown: Presentation{Class: approval.ClassRead, Title: oneLine("List", place.Show), Kind: KindRead},
 		run: func(ctx context.Context, _ Output) Result {
-			entries, err := env.Host.List(ctx, place.Abs)
+			entries, err := env.Host.List(ctx, place.Show)
 			if err != nil {
 				return Failure("list: " + err.Error())
 			}

@@ -22,18 +22,25 @@ func explainNoMatch(content, old, replacement string) string {
 	}
 	lines, wanted := splitLines(content), splitLines(old)
 	if at := findLines(lines, wanted, strings.TrimSpace); at >= 0 {
-		return fmt.Sprintf("%s, but lines %d-%d differ from it only in white space: copy their indentation and spaces exactly:\n%s",
-			lead, at+1, at+len(wanted), numbered(lines, at, at+min(len(wanted), 10)))
+		return fmt.Sprintf("%s, but %s from it only in white space: copy the indentation and spaces exactly:\n%s",
+			lead, differ(at, len(wanted)), numbered(lines, at, at+min(len(wanted), 10)))
 	}
 	if at := findLines(lines, wanted, squeeze); at >= 0 {
-		return fmt.Sprintf("%s, but lines %d-%d differ from it only in spaces within or around the lines:\n%s",
-			lead, at+1, at+len(wanted), numbered(lines, at, at+min(len(wanted), 10)))
+		return fmt.Sprintf("%s, but %s from it only in spaces within or around the lines:\n%s",
+			lead, differ(at, len(wanted)), numbered(lines, at, at+min(len(wanted), 10)))
 	}
 	if at, score := closest(lines, wanted); score >= 0.5 {
 		return fmt.Sprintf("%s; the closest place is line %d:\n%s\nview the file and copy the text exactly", lead, at+1,
 			numbered(lines, max(at-1, 0), at+min(len(wanted), 6)+1))
 	}
 	return lead + ": view the file and copy the text exactly"
+}
+
+func differ(at, lines int) string {
+	if lines == 1 {
+		return fmt.Sprintf("line %d differs", at+1)
+	}
+	return fmt.Sprintf("lines %d-%d differ", at+1, at+lines)
 }
 
 var numberPrefix = regexp.MustCompile(`(?m)^ *\d+\t`)

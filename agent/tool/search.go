@@ -63,7 +63,7 @@ func prepareSearch(ctx context.Context, env Env, args searchArgs) (Call, error) 
 	}
 	return &prepared{shown: shown, run: func(ctx context.Context, _ Output) Result {
 		s := newSearch(env.Host, matcher)
-		err := s.run(ctx, place.Abs, included)
+		err := s.run(ctx, place.Show, included)
 		if err != nil && !errors.Is(err, fs.SkipAll) {
 			return Failure("search: " + err.Error())
 		}

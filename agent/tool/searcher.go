@@ -119,7 +119,7 @@ func (s *search) settle(index int, hits fileHits) {
 
 func (s *search) searchFile(ctx context.Context, info host.Info) fileHits {
 	hits := fileHits{show: info.Path.Show}
-	data, err := s.host.ReadBytes(ctx, info.Path.Abs, maxSearchFile)
+	data, err := s.read(ctx, info.Path)
 	if err != nil {
 		if errors.Is(err, host.ErrTooLarge) {
 			s.mu.Lock()
@@ -140,6 +140,18 @@ func (s *search) searchFile(ctx context.Context, info host.Info) fileHits {
 		return true
 	})
 	return hits
+}
+
+// visitedReader is a host that reads what its walk visited without looking for it again.
+type visitedReader interface {
+	ReadVisited(ctx context.Context, p host.Path, limit int64) ([]byte, error)
+}
+
+func (s *search) read(ctx context.Context, p host.Path) ([]byte, error) {
+	if reader, ok := s.host.(visitedReader); ok {
+		return reader.ReadVisited(ctx, p, maxSearchFile)
+	}
+	return s.host.ReadBytes(ctx, p.Show, maxSearchFile)
 }
 
 // searchable gives the bytes to search: those of the file where that gives the right lines, else its text in UTF-8.

@@ -157,4 +157,3 @@ func wantPart(t *testing.T, got string, parts ...string) {
 		}
 	}
 }
-

@@ -64,7 +64,10 @@ func prepareView(ctx context.Context, env Env, args viewArgs) (Call, error) {
 }
 
 func runView(ctx context.Context, h host.Host, place host.Path, args viewArgs) Result {
-	text, err := h.Read(ctx, place.Abs)
+	if err := samePlace(h, place); err != nil {
+		return Failure("view: " + err.Error())
+	}
+	text, err := h.Read(ctx, place.Show)
 	if errors.Is(err, host.ErrBinary) || errors.Is(err, host.ErrTooLarge) {
 		image, shown, imageErr := readImage(ctx, h, place)
 		switch {
