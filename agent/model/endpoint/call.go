@@ -31,7 +31,6 @@ type Call struct {
 	page    bool
 	sendErr error // the request never got an answer
 	endErr  error // why the answer's body ended; io.EOF if it was complete
-	midLine bool  // it ended within a line
 	stalled bool
 }
 
@@ -89,19 +88,12 @@ func (c *Call) answered(r *http.Response) {
 	c.status, c.header, c.page, c.sendErr, c.endErr = r.StatusCode, r.Header, isPage(r.Header), nil, nil
 }
 
-func (c *Call) ended(err error, midLine bool) {
+func (c *Call) ended(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.endErr == nil {
-		c.endErr, c.midLine = err, midLine
+		c.endErr = err
 	}
-}
-
-// MidLine tells that the answer's body has ended within a line: what came last was cut in two.
-func (c *Call) MidLine() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.endErr != nil && c.midLine
 }
 
 // Open tells that the answer's body has not ended yet.

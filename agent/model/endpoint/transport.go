@@ -75,7 +75,7 @@ func (b *body) Read(p []byte) (int, error) {
 		}
 	}
 	if err != nil {
-		b.call.ended(err, b.line > 0)
+		b.call.ended(err)
 		err = io.EOF
 	}
 	return n, err

@@ -1,10 +1,6 @@
 package gemini
 
 import (
-	"encoding/json"
-
-	"google.golang.org/genai"
-
 	"github.com/wherry-acp/wherry/agent/model"
 	"github.com/wherry-acp/wherry/agent/model/endpoint"
 	"github.com/wherry-acp/wherry/agent/model/internal/adapt"
@@ -17,30 +13,26 @@ type answer struct {
 
 	calls    adapt.Calls
 	usage    *model.Usage
-	stop     genai.FinishReason
+	stop     string
 	blocked  bool
 	thinking bool // a reasoning block is open
 	shown    bool
 }
 
 // response takes one piece of the stream; false when the reader of the events left.
-func (a *answer) response(r *genai.GenerateContentResponse) bool {
-	if u := r.UsageMetadata; u != nil {
-		a.usage = &model.Usage{Input: int(u.PromptTokenCount + u.ToolUsePromptTokenCount), Output: int(u.CandidatesTokenCount + u.ThoughtsTokenCount),
-			Thought: int(u.ThoughtsTokenCount), CacheRead: int(u.CachedContentTokenCount)}
+func (a *answer) response(r *wireResponse) bool {
+	if u := r.Usage; u != nil {
+		a.usage = &model.Usage{Input: u.Prompt + u.Tools, Output: u.Candidate + u.Thoughts, Thought: u.Thoughts, CacheRead: u.Cached}
 	}
-	if f := r.PromptFeedback; f != nil && f.BlockReason != "" {
+	if r.PromptFeedback.BlockReason != "" {
 		a.blocked = true
 	}
-	if len(r.Candidates) == 0 || r.Candidates[0] == nil {
+	if len(r.Candidates) == 0 {
 		return true
 	}
 	c := r.Candidates[0]
 	if c.FinishReason != "" {
 		a.stop = c.FinishReason
-	}
-	if c.Content == nil {
-		return true
 	}
 	for _, p := range c.Content.Parts {
 		if p != nil && !a.part(p) {
@@ -50,28 +42,28 @@ func (a *answer) response(r *genai.GenerateContentResponse) bool {
 	return true
 }
 
-func (a *answer) part(p *genai.Part) bool {
+func (a *answer) part(p *part) bool {
+	said := ""
+	if p.Text != nil {
+		said = *p.Text
+	}
 	switch {
-	case p.FunctionCall != nil:
-		args, err := json.Marshal(p.FunctionCall.Args)
-		if err != nil || p.FunctionCall.Args == nil {
-			args = []byte("{}")
-		}
-		a.calls.Piece(a.calls.Len(), p.FunctionCall.ID, p.FunctionCall.Name, string(args), opaqueOf(p.ThoughtSignature, p.FunctionCall.ID))
+	case p.Call != nil:
+		a.calls.Piece(a.calls.Len(), p.Call.ID, p.Call.Name, string(p.Call.Args), opaqueOf(p.Signature))
 		return a.endThought(nil)
 	case p.Thought:
 		a.thinking = true
-		if p.Text != "" && !a.show(model.ThoughtDelta{Text: p.Text}) {
+		if said != "" && !a.show(model.ThoughtDelta{Text: said}) {
 			return false
 		}
-		return len(p.ThoughtSignature) == 0 || a.endThought(p.ThoughtSignature)
+		return len(p.Signature) == 0 || a.endThought(p.Signature)
 	}
-	if p.Text != "" && (!a.endThought(nil) || !a.show(model.TextDelta{Text: p.Text})) {
+	if said != "" && (!a.endThought(nil) || !a.show(model.TextDelta{Text: said})) {
 		return false
 	}
-	if len(p.ThoughtSignature) > 0 {
+	if len(p.Signature) > 0 {
 		a.thinking = true
-		return a.endThought(p.ThoughtSignature)
+		return a.endThought(p.Signature)
 	}
 	return true
 }
@@ -81,7 +73,7 @@ func (a *answer) endThought(signature []byte) bool {
 		return true
 	}
 	a.thinking = false
-	return a.show(model.ThoughtDone{Opaque: opaqueOf(signature, "")})
+	return a.show(model.ThoughtDone{Opaque: opaqueOf(signature)})
 }
 
 func (a *answer) show(e model.Event) bool {
@@ -111,26 +103,22 @@ func (a *answer) finish() bool {
 
 func (a *answer) reason() model.StopReason {
 	switch a.stop {
-	case genai.FinishReasonMaxTokens:
+	case "MAX_TOKENS":
 		return model.StopMaxTokens
-	case genai.FinishReasonStop, genai.FinishReasonUnspecified, "", genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall,
-		genai.FinishReasonTooManyToolCalls, genai.FinishReasonOther:
-		switch {
-		case a.blocked:
-			return model.StopRefusal
-		case a.calls.Len() > 0:
-			return model.StopCalls
-		}
-		return model.StopEnd
+	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+		return model.StopRefusal
 	}
-	return model.StopRefusal // one of the provider's filters
+	switch {
+	case a.blocked:
+		return model.StopRefusal
+	case a.calls.Len() > 0:
+		return model.StopCalls
+	}
+	return model.StopEnd
 }
 
 // fail ends the events with an error. What was used is told first if anything was shown.
 func (a *answer) fail(call *endpoint.Call, err error) {
-	if cutInTwo(err, call) {
-		err = nil
-	}
 	if a.shown && a.usage != nil && !a.yield(*a.usage, nil) {
 		return
 	}

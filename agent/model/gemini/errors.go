@@ -6,24 +6,18 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/genai"
-
 	"github.com/wherry-acp/wherry/agent/model/endpoint"
 )
 
 // said reads what Gemini said about a failure.
 func said(err error) endpoint.Said {
-	var e genai.APIError
+	var e *wireError
 	if !errors.As(err, &e) {
 		return endpoint.Said{}
 	}
 	s := endpoint.Said{Status: e.Code, Code: e.Status, Message: e.Message}
 	for _, d := range e.Details {
-		raw, err := json.Marshal(d)
-		if err != nil {
-			continue
-		}
-		addDetail(&s, raw)
+		addDetail(&s, d)
 	}
 	return s
 }
@@ -49,10 +43,4 @@ func addDetail(s *endpoint.Said, raw json.RawMessage) {
 			s.Quota = true
 		}
 	}
-}
-
-// cutInTwo tells an error that comes of a last event cut in two: the library decodes what it has at the stream's end.
-func cutInTwo(err error, call *endpoint.Call) bool {
-	var syntax *json.SyntaxError
-	return errors.As(err, &syntax) && call.MidLine()
 }

@@ -12,18 +12,9 @@ import (
 	"github.com/wherry-acp/wherry/agent/model/modeltest"
 )
 
-// TestMain leaves out a goroutine that the library starts when the program does and never ends.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func build(at endpoint.Endpoint, info model.Info) model.Model {
-	m, err := gemini.New(at, info)
-	if err != nil {
-		panic(err)
-	}
-	return m
-}
+func build(at endpoint.Endpoint, info model.Info) model.Model { return gemini.New(at, info) }
 
 func TestGenerateContent(t *testing.T) {
 	suite.Run(t, suite.Provider{Dialect: modeltest.Gemini, Name: "gemini-3-pro-preview", New: build, Signed: true, ResultImages: true})

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/wherry-acp/wherry/agent/model"
 	"github.com/wherry-acp/wherry/agent/model/internal/adapt"
 )
@@ -13,15 +11,14 @@ import (
 // opaque is what goes back to Gemini with the part that it came with.
 type opaque struct {
 	Signature []byte `json:"thoughtSignature,omitempty"`
-	ID        string `json:"id,omitempty"` // of a call, where the provider gave one
 }
 
-func opaqueOf(signature []byte, id string) json.RawMessage {
-	if len(signature) == 0 && id == "" {
+func opaqueOf(signature []byte) json.RawMessage {
+	if len(signature) == 0 {
 		return nil
 	}
-	raw, err := json.Marshal(opaque{signature, id})
-	if err != nil { // bytes and strings always encode
+	raw, err := json.Marshal(opaque{signature})
+	if err != nil { // bytes always encode
 		return nil
 	}
 	return raw
@@ -35,39 +32,49 @@ func (m *Model) signed(provider string, raw json.RawMessage) (o opaque) {
 	return o
 }
 
+// The roles of the format.
+const (
+	roleUser  = "user"
+	roleModel = "model"
+)
+
 // request maps a request to generateContent.
-func (m *Model) request(req model.Request) ([]*genai.Content, *genai.GenerateContentConfig) {
-	off := false
-	config := &genai.GenerateContentConfig{MaxOutputTokens: int32(min(req.MaxOutput, 1<<30)), AutomaticContinuation: &off}
+func (m *Model) request(req model.Request) *wireRequest {
+	out := &wireRequest{Contents: []*content{}}
 	if req.System != "" {
-		config.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: req.System}}}
+		out.System = &content{Parts: []*part{text(req.System)}}
+	}
+	if req.MaxOutput > 0 || thinks(m.info.Name) {
+		out.Config = &generation{MaxOutputTokens: req.MaxOutput}
 	}
 	if thinks(m.info.Name) {
-		config.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true}
+		out.Config.Thinking = &thinking{Include: true}
 	}
 	if len(req.Tools) > 0 {
-		tool := &genai.Tool{}
-		for _, t := range req.Tools {
-			tool.FunctionDeclarations = append(tool.FunctionDeclarations,
-				&genai.FunctionDeclaration{Name: t.Name, Description: t.Description, ParametersJsonSchema: adapt.Schema(t.Schema)})
+		t := tool{}
+		for _, spec := range req.Tools {
+			t.Functions = append(t.Functions, function{Name: spec.Name, Description: spec.Description, Schema: adapt.Schema(spec.Schema)})
 		}
-		config.Tools = []*genai.Tool{tool}
+		out.Tools = []tool{t}
 	}
-	var contents []*genai.Content
 	for _, msg := range adapt.UniqueCalls(req.Messages, nil) {
-		role := genai.RoleUser
+		role := roleUser
 		if msg.Role == model.RoleAssistant {
-			role = genai.RoleModel
+			role = roleModel
 		}
 		parts := m.parts(msg.Parts)
-		if n := len(contents); n > 0 && contents[n-1].Role == role {
-			contents[n-1].Parts = append(contents[n-1].Parts, parts...)
+		if n := len(out.Contents); n > 0 && out.Contents[n-1].Role == role {
+			out.Contents[n-1].Parts = append(out.Contents[n-1].Parts, parts...)
 		} else if len(parts) > 0 {
-			contents = append(contents, &genai.Content{Role: role, Parts: parts})
+			out.Contents = append(out.Contents, &content{Role: role, Parts: parts})
 		}
 	}
-	return contents, config
+	return out
 }
+
+func text(s string) *part { return &part{Text: &s} }
+
+func inline(mime string, data []byte) *part { return &part{Inline: &blob{MIMEType: mime, Data: data}} }
 
 // thinks tells the models that can show their thoughts; others refuse to be asked.
 func thinks(name string) bool {
@@ -75,36 +82,36 @@ func thinks(name string) bool {
 	return ok && version >= "2.5" && !strings.Contains(name, "image") && !strings.Contains(name, "tts")
 }
 
-func (m *Model) parts(parts []model.Part) []*genai.Part {
-	var out []*genai.Part
+func (m *Model) parts(parts []model.Part) []*part {
+	var out []*part
 	for _, p := range parts {
 		switch p := p.(type) {
 		case model.Text:
 			if p.Text != "" {
-				out = append(out, &genai.Part{Text: p.Text})
+				out = append(out, text(p.Text))
 			}
 		case model.Thought:
 			// Thoughts themselves do not go back; a signature does, on a part of its own.
 			if o := m.signed(p.Provider, p.Opaque); len(o.Signature) > 0 {
-				out = append(out, &genai.Part{Text: "", ThoughtSignature: o.Signature})
+				signed := text("")
+				signed.Signature = o.Signature
+				out = append(out, signed)
 			}
 		case model.Image:
 			if m.info.Images {
-				out = append(out, &genai.Part{InlineData: &genai.Blob{MIMEType: p.MIMEType, Data: p.Data}})
+				out = append(out, inline(p.MIMEType, p.Data))
 				continue
 			}
-			out = append(out, &genai.Part{Text: adapt.Placeholder(p)})
+			out = append(out, text(adapt.Placeholder(p)))
 		case model.Audio:
 			if m.info.Audio {
-				out = append(out, &genai.Part{InlineData: &genai.Blob{MIMEType: p.MIMEType, Data: p.Data}})
+				out = append(out, inline(p.MIMEType, p.Data))
 				continue
 			}
-			out = append(out, &genai.Part{Text: adapt.Placeholder(p)})
+			out = append(out, text(adapt.Placeholder(p)))
 		case model.ToolCall:
 			o := m.signed(p.Provider, p.Opaque)
-			var args map[string]any
-			_ = json.Unmarshal(adapt.Arguments(p.Args), &args) // an object by construction
-			out = append(out, &genai.Part{FunctionCall: &genai.FunctionCall{ID: p.ID, Name: p.Name, Args: args}, ThoughtSignature: o.Signature})
+			out = append(out, &part{Call: &functionCall{ID: p.ID, Name: p.Name, Args: adapt.Arguments(p.Args)}, Signature: o.Signature})
 		case model.ToolResult:
 			out = append(out, m.result(p)...)
 		}
@@ -113,20 +120,20 @@ func (m *Model) parts(parts []model.Part) []*genai.Part {
 }
 
 // result maps a tool result. Only the third generation takes pictures in it; for others they follow as parts of the user.
-func (m *Model) result(r model.ToolResult) []*genai.Part {
-	text, pictures := adapt.Result(r, m.info.Images)
+func (m *Model) result(r model.ToolResult) []*part {
+	said, pictures := adapt.Result(r, m.info.Images)
 	key := "output"
 	if r.Failed {
 		key = "error"
 	}
-	response := &genai.FunctionResponse{ID: r.CallID, Name: r.Name, Response: map[string]any{key: text}}
-	out := []*genai.Part{{FunctionResponse: response}}
+	res := &functionResult{ID: r.CallID, Name: r.Name, Response: map[string]string{key: said}}
+	out := []*part{{Result: res}}
 	for _, p := range pictures {
 		if m.picturesInResults() {
-			response.Parts = append(response.Parts, genai.NewFunctionResponsePartFromBytes(p.Data, p.MIMEType))
+			res.Parts = append(res.Parts, inline(p.MIMEType, p.Data))
 			continue
 		}
-		out = append(out, &genai.Part{InlineData: &genai.Blob{MIMEType: p.MIMEType, Data: p.Data}})
+		out = append(out, inline(p.MIMEType, p.Data))
 	}
 	return out
 }
