@@ -36,7 +36,7 @@ func newLineMatcher(pattern string, isRegex, ignoreCase bool) (*lineMatcher, err
 	if ignoreCase {
 		flags = "(?mi)"
 	}
-	re, err := regexp.Compile(flags + "(?:" + pattern + ")")
+	parsed, err := syntax.Parse(flags+"(?:"+pattern+")", syntax.Perl)
 	if err != nil {
 		var bad *syntax.Error
 		if errors.As(err, &bad) {
@@ -44,11 +44,47 @@ func newLineMatcher(pattern string, isRegex, ignoreCase bool) (*lineMatcher, err
 		}
 		return nil, fmt.Errorf("the regular expression cannot be used: %w", err)
 	}
-	m := &lineMatcher{re: re}
-	if parsed, err := syntax.Parse(re.String(), syntax.Perl); err == nil {
-		m.must = []byte(requiredText(parsed.Simplify()))
+	stayInLine(parsed)
+	re, err := regexp.Compile(parsed.String())
+	if err != nil {
+		return nil, fmt.Errorf("the regular expression cannot be used: %w", err)
 	}
-	return m, nil
+	return &lineMatcher{re: re, must: []byte(requiredText(parsed.Simplify()))}, nil
+}
+
+// stayInLine changes an expression so that no match goes on into the next line, as far as that can be told from it, and the
+// beginning and end of the text mean those of a line. Otherwise a class such as [^"] could look through the whole file from
+// every line anew.
+func stayInLine(re *syntax.Regexp) {
+	switch re.Op {
+	case syntax.OpAnyChar:
+		re.Op = syntax.OpAnyCharNotNL
+	case syntax.OpBeginText:
+		re.Op = syntax.OpBeginLine
+	case syntax.OpEndText:
+		re.Op, re.Flags = syntax.OpEndLine, re.Flags&^syntax.WasDollar
+	case syntax.OpCharClass:
+		var ranges []rune
+		for i := 0; i < len(re.Rune); i += 2 {
+			low, high := re.Rune[i], re.Rune[i+1]
+			if low > '\n' || high < '\n' {
+				ranges = append(ranges, low, high)
+				continue
+			}
+			if low < '\n' {
+				ranges = append(ranges, low, '\n'-1)
+			}
+			if high > '\n' {
+				ranges = append(ranges, '\n'+1, high)
+			}
+		}
+		if re.Rune = ranges; len(ranges) == 0 {
+			re.Op = syntax.OpNoMatch
+		}
+	}
+	for _, sub := range re.Sub {
+		stayInLine(sub)
+	}
 }
 
 // requiredText gives the longest text that every match of an expression is sure to have.
@@ -85,7 +121,7 @@ func (m *lineMatcher) each(data []byte, found func(number int, line []byte, star
 	if m.re != nil && len(m.must) > 0 && !bytes.Contains(data, m.must) {
 		return
 	}
-	if m.re != nil && bytes.Contains(data, []byte("\r\n")) { // so that $ is at the line's end
+	if m.re != nil && bytes.IndexByte(data, '\r') >= 0 { // so that $ is at the line's end
 		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	}
 	haystack := data
@@ -98,7 +134,9 @@ func (m *lineMatcher) each(data []byte, found func(number int, line []byte, star
 		if i < 0 {
 			return
 		}
-		i += at
+		if i += at; i == len(data) && data[i-1] == '\n' { // after the last line break no line begins
+			return
+		}
 		lineStart := bytes.LastIndexByte(data[:i], '\n') + 1
 		lineEnd := len(data)
 		if n := bytes.IndexByte(data[i:], '\n'); n >= 0 {
@@ -108,6 +146,9 @@ func (m *lineMatcher) each(data []byte, found func(number int, line []byte, star
 		counted = lineStart
 		line := data[lineStart:lineEnd]
 		start, end := i-lineStart, i-lineStart+len(m.literal)
+		if m.re == nil && lineEnd < len(data) {
+			line = bytes.TrimSuffix(line, []byte{'\r'})
+		}
 		if m.re != nil { // a match may have gone on into the next line: does this line match by itself?
 			span := m.re.FindIndex(line)
 			if span == nil {
@@ -116,7 +157,7 @@ func (m *lineMatcher) each(data []byte, found func(number int, line []byte, star
 			}
 			start, end = span[0], span[1]
 		}
-		if !found(number, bytes.TrimSuffix(line, []byte{'\r'}), start, end) {
+		if !found(number, line, start, end) {
 			return
 		}
 		at = lineEnd + 1

@@ -105,7 +105,7 @@ func TestALongLineIsClippedSoThatTheMatchIsSeen(t *testing.T) {
 
 // What the matcher finds is what matching each line by itself finds, for texts and patterns drawn at random.
 func TestTheMatcherFindsTheLinesThatMatchByThemselves(t *testing.T) {
-	patterns := []string{"ab", "a", "b+", "^a", "b$", "^$", "a.*b", `\s`, "(a|b)c", "[^a]b", `a\b`, "é", "x*", "ab?c", "(ab){2}"}
+	patterns := []string{"ab", "a", "b+", "^a", "b$", "^$", "a.*b", `\s`, "(a|b)c", "[^a]b", `a\b`, "é", "x*", "ab?c", "(ab){2}", `a[^b]*b`, `(?s)a.b`, `\Aa`, `b\z`, `a\nb`, `[\s]b`, `\W+a`}
 	rapid.Check(t, func(t *rapid.T) {
 		content := rapid.StringOfN(rapid.SampledFrom([]rune("abcABé \r\n\n")), 0, 60, -1).Draw(t, "content")
 		pattern := rapid.SampledFrom(patterns).Draw(t, "pattern")
@@ -131,19 +131,25 @@ func TestTheMatcherFindsTheLinesThatMatchByThemselves(t *testing.T) {
 		}
 		re := regexp.MustCompile(expression)
 		var want []string
-		lines := strings.Split(content, "\n")
-		if lines[len(lines)-1] == "" { // no line begins after the last line break
-			lines = lines[:len(lines)-1]
-		}
-		for i, line := range lines {
-			if line = strings.TrimSuffix(line, "\r"); re.MatchString(line) {
-				want = append(want, fmt.Sprintf("%d:%s", i+1, line))
+		number := 0
+		for line := range strings.Lines(content) {
+			number++
+			if whole, ok := strings.CutSuffix(line, "\n"); ok {
+				line = strings.TrimSuffix(whole, "\r")
+			}
+			if re.MatchString(line) {
+				want = append(want, fmt.Sprintf("%d:%s", number, line))
 			}
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Fatalf("%q in %q: got %q, want %q", expression, content, got, want)
 		}
 	})
+}
+
+func TestAClassThatMatchesLineBreaksDoesNotMakeASearchSlow(t *testing.T) {
+	b := newBench(t, map[string]string{"big.txt": strings.Repeat("\"\n", 1<<20)})
+	wantText(t, b.call("search", `{"pattern":"\"[^x]*z","regex":true}`).Text, "no matches") // far beyond the time-out when it is quadratic
 }
 
 // The whole search is compared with grep on this repository's own Go files.
