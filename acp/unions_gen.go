@@ -611,6 +611,7 @@ func (v ToolCall) sessionUpdate(e *encoder) {
 
 func (v ToolCallUpdate) sessionUpdate(e *encoder) {
 	e.lit(`,"sessionUpdate":"tool_call_update"`)
+	v.unknown = withoutMember(v.unknown, "sessionUpdate")
 	v.encodeMembers(e)
 }
 

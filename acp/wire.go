@@ -24,7 +24,8 @@ type Codec struct {
 	TolerateUpdates bool
 
 	// OnLenient, when set, is told of each value that was replaced or left out on receipt because the protocol asks its readers to be
-	// lenient there. The path is that of the value; the reason says what was expected.
+	// lenient there. The path is that of the value; the reason says what was expected. After the first 16 of one message it is told
+	// once, with an empty path, that there are more.
 	OnLenient func(path, reason string)
 }
 

@@ -18,6 +18,7 @@ type decoder struct {
 	unstable        bool
 	tolerateUpdates bool
 	onLenient       func(path, reason string)
+	reports         int
 }
 
 // flattened, given as the tag to a decodeMembers method, says that the object belongs to a parent that keeps the unknown members.
@@ -362,4 +363,17 @@ members:
 	}
 	out[0] = '{'
 	return append(out, '}')
+}
+
+// withoutMember returns the kept members without the named one.
+func withoutMember(kept, name string) string {
+	if kept == "" {
+		return ""
+	}
+	d := decoder{b: []byte("{" + kept[1:] + "}")}
+	rest := d.rest(name)
+	if len(rest) == len("{}") {
+		return ""
+	}
+	return "," + string(rest[1:len(rest)-1])
 }

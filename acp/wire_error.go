@@ -110,10 +110,7 @@ func (e *DecodeError) find(b []byte) string {
 func (d *decoder) lenient(at int, err error) {
 	d.i = at
 	d.skip()
-	if d.onLenient == nil {
-		return
-	}
-	if e, ok := err.(*DecodeError); ok {
+	if e, ok := err.(*DecodeError); ok && d.mayReport() {
 		e.Path = e.find(d.b)
 		d.onLenient(pathOf(d.b, at), e.Error())
 	}
@@ -121,17 +118,33 @@ func (d *decoder) lenient(at int, err error) {
 
 // report tells of a value that was taken although it is not what the protocol has there.
 func (d *decoder) report(at int, reason string) {
-	if d.onLenient != nil {
+	if d.mayReport() {
 		d.onLenient(pathOf(d.b, at), reason)
 	}
 }
 
 // reportAbsent tells of a required member that was taken as empty.
 func (d *decoder) reportAbsent(object int, name string) {
-	if d.onLenient != nil {
+	if d.mayReport() {
 		e := DecodeError{at: object, name: name}
 		d.onLenient(e.find(d.b), "required, missing; taken as empty")
 	}
+}
+
+// maxReports bounds the reports of one value. Finding a path walks the value from its start, so reporting each of a million bad items
+// would let a peer burn our time.
+const maxReports = 16
+
+func (d *decoder) mayReport() bool {
+	if d.onLenient == nil || d.reports > maxReports {
+		return false
+	}
+	d.reports++
+	if d.reports > maxReports {
+		d.onLenient("", "more values were left out or replaced; they are not reported one by one")
+		return false
+	}
+	return true
 }
 
 // pathOf walks to the value at the offset and returns its path.

@@ -180,3 +180,14 @@ func TestABadOptionalMemberDoesNotHideAnUpdatesText(t *testing.T) {
 		t.Errorf("reported %q", skipped)
 	}
 }
+
+func TestReportsOfOneMessageAreBounded(t *testing.T) {
+	text := `{"toolCallId":"c","content":[` + strings.Repeat("1,", 200_000) + `{"type":"terminal","terminalId":"t"}]}`
+	v, skipped, err := decodeAs[ToolCallUpdate](text)
+	if err != nil || len(v.Content) != 1 {
+		t.Errorf("got %d items, %v", len(v.Content), err)
+	}
+	if len(skipped) != 17 || skipped[15] != "content[15] | content[15]: expected object, got number" || !strings.HasPrefix(skipped[16], " | more values") {
+		t.Errorf("%d reports: %q", len(skipped), skipped)
+	}
+}

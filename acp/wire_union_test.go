@@ -251,3 +251,15 @@ func TestIdleTellsWhyOrNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestATagThatCameAlongIsNotWrittenTwice(t *testing.T) {
+	const text = `{"sessionId":"s","toolCall":{"toolCallId":"c","later":1,"sessionUpdate":"tool_call_update","more":2},"options":[]}`
+	v, _, err := decodeAs[RequestPermissionRequest](text)
+	if err != nil || encoded(t, &v) != text {
+		t.Errorf("got %s, %v", encoded(t, &v), err)
+	}
+	b, err := MarshalSessionUpdate(v.ToolCall)
+	if want := `{"sessionUpdate":"tool_call_update","toolCallId":"c","later":1,"more":2}`; err != nil || string(b) != want {
+		t.Errorf("got %s, %v, want %s", b, err, want)
+	}
+}

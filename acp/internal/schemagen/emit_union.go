@@ -107,6 +107,10 @@ func (m *model) writeVariant(s *source, d *def, v *variant) {
 	if v.tagValue != "" {
 		s.f("e.lit(`,%q:%q`)", u.tag, v.tagValue)
 	}
+	if v.payload.asField && v.tagValue != "" && !v.own {
+		// As a plain field it has no tag, so one that came along was kept as an unknown member.
+		s.f("v.unknown = withoutMember(v.unknown, %q)", u.tag)
+	}
 	if v.own {
 		s.f("(*%s)(&v).encodeMembers(e)\n}\n", v.payload.goName)
 	} else {

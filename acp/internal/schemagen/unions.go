@@ -129,6 +129,13 @@ func (b *builder) uses() {
 		}
 		for _, v := range all {
 			v.payload.variants = append(v.payload.variants, v)
+			if d.union.flat {
+				for _, f := range v.payload.fields {
+					if f.unstable {
+						b.failf("%s.%s: no rule for an unstable member of a union that is flattened into its parent", v.payload.name, f.name)
+					}
+				}
+			}
 			if v.tagValue != "" && !v.own {
 				v.payload.tag, v.payload.tagValue = d.union.tag, v.tagValue
 			}
