@@ -204,8 +204,8 @@ func (s *agentSide) ready(ctx context.Context) error {
 	if hello != nil {
 		select {
 		case <-hello:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case <-s.client.Done():
+			return s.client.Err()
 		}
 	}
 	s.mu.Lock()

@@ -34,6 +34,7 @@ type Stream[R any] struct {
 	call      *jsonrpc.Call
 	stop      context.CancelCauseFunc // of the call
 	grace     *time.Timer
+	ended     func() error // Err of the caller's context
 }
 
 // streamBuffer is how many updates wait for the reader before the session does.
@@ -172,7 +173,7 @@ func (t *Stream[R]) cancelCall() {
 func (t *Stream[R]) isCancelled() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.cancelled
+	return t.cancelled || t.ended != nil && t.ended() != nil
 }
 
 // push hands an update to the reader, waiting for it. It reports false if nobody reads.
@@ -202,6 +203,7 @@ type active interface {
 // begin makes t the session's stream, or refuses.
 func (t *Stream[R]) begin(ctx context.Context, f func(ctx context.Context, how *jsonrpc.Call) (R, error)) {
 	s := t.session
+	t.ended = ctx.Err
 	if prev := s.claim(t); prev != nil {
 		if !prev.isCancelled() {
 			t.err = ErrTurnInProgress
@@ -236,6 +238,7 @@ func (t *Stream[R]) run(ctx context.Context, f func(ctx context.Context, how *js
 	defer stop(nil)
 	t.mu.Lock()
 	t.call, t.stop = on(t.session.id), stop
+	t.call.OnDeliver = func() { t.session.release(t) } // what comes later is not the call's
 	if t.cancelled {
 		stop(context.Canceled)
 	}

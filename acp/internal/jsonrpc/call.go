@@ -20,6 +20,9 @@ type Call struct {
 	// peer sent after it is looked at. It must not block. The result is its own.
 	OnResult func(result jsontext.Value)
 
+	// OnDeliver, if set, runs when the answer is delivered, before any later notification
+	// of the key is handled. It must not block.
+	OnDeliver func()
 	// Direct delivers the answer without waiting for notifications.
 	Direct bool
 
@@ -51,7 +54,12 @@ func (c *Call) Queued() bool { return c.queued.Load() }
 // Method returns the name of the method that was called.
 func (c *Call) Method() string { return c.method }
 
-func (c *Call) deliver() { c.finish(c.answer, c.answerErr) }
+func (c *Call) deliver() {
+	if c.OnDeliver != nil {
+		c.OnDeliver()
+	}
+	c.finish(c.answer, c.answerErr)
+}
 
 // Call sends a request and waits for its answer. Errors: *Error is the peer's;
 // ErrInvalidResponse an answer that is none; *CallError says that there was no answer
