@@ -96,13 +96,6 @@ func (c *Call) ended(err error) {
 	}
 }
 
-// Open tells that the answer's body has not ended yet.
-func (c *Call) Open() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.endErr == nil
-}
-
 // Said is what a provider said about a failure, in its own words.
 type Said struct {
 	Status     int    // HTTP status where the library knows it; 0 if not

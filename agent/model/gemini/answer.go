@@ -50,25 +50,25 @@ func (a *answer) part(p *part) bool {
 	switch {
 	case p.Call != nil:
 		a.calls.Piece(a.calls.Len(), p.Call.ID, p.Call.Name, string(p.Call.Args), opaqueOf(p.Signature))
-		return a.endThought(nil)
+		return a.endThought("")
 	case p.Thought:
 		a.thinking = true
 		if said != "" && !a.show(model.ThoughtDelta{Text: said}) {
 			return false
 		}
-		return len(p.Signature) == 0 || a.endThought(p.Signature)
+		return p.Signature == "" || a.endThought(p.Signature)
 	}
-	if said != "" && (!a.endThought(nil) || !a.show(model.TextDelta{Text: said})) {
+	if said != "" && (!a.endThought("") || !a.show(model.TextDelta{Text: said})) {
 		return false
 	}
-	if len(p.Signature) > 0 {
+	if p.Signature != "" {
 		a.thinking = true
 		return a.endThought(p.Signature)
 	}
 	return true
 }
 
-func (a *answer) endThought(signature []byte) bool {
+func (a *answer) endThought(signature string) bool {
 	if !a.thinking {
 		return true
 	}
@@ -86,7 +86,7 @@ func (a *answer) finish() bool {
 	if a.stop == "" && !a.blocked {
 		return false
 	}
-	if !a.endThought(nil) {
+	if !a.endThought("") {
 		return true
 	}
 	for _, c := range a.calls.Done(a.m.info.Provider, false) {

@@ -10,15 +10,18 @@ import (
 
 // opaque is what goes back to Gemini with the part that it came with.
 type opaque struct {
-	Signature []byte `json:"thoughtSignature,omitempty"`
+	Signature string `json:"thoughtSignature,omitempty"`
 }
 
-func opaqueOf(signature []byte) json.RawMessage {
-	if len(signature) == 0 {
+// unsigned stands for the signature of a call that another model made: the third generation refuses calls without any.
+const unsigned = "skip_thought_signature_validator"
+
+func opaqueOf(signature string) json.RawMessage {
+	if signature == "" {
 		return nil
 	}
 	raw, err := json.Marshal(opaque{signature})
-	if err != nil { // bytes always encode
+	if err != nil { // strings always encode
 		return nil
 	}
 	return raw
@@ -84,6 +87,7 @@ func thinks(name string) bool {
 
 func (m *Model) parts(parts []model.Part) []*part {
 	var out []*part
+	calls := 0
 	for _, p := range parts {
 		switch p := p.(type) {
 		case model.Text:
@@ -92,7 +96,7 @@ func (m *Model) parts(parts []model.Part) []*part {
 			}
 		case model.Thought:
 			// Thoughts themselves do not go back; a signature does, on a part of its own.
-			if o := m.signed(p.Provider, p.Opaque); len(o.Signature) > 0 {
+			if o := m.signed(p.Provider, p.Opaque); o.Signature != "" {
 				signed := text("")
 				signed.Signature = o.Signature
 				out = append(out, signed)
@@ -111,6 +115,9 @@ func (m *Model) parts(parts []model.Part) []*part {
 			out = append(out, text(adapt.Placeholder(p)))
 		case model.ToolCall:
 			o := m.signed(p.Provider, p.Opaque)
+			if calls++; calls == 1 && o.Signature == "" && m.third() { // of several calls only the first is signed
+				o.Signature = unsigned
+			}
 			out = append(out, &part{Call: &functionCall{ID: p.ID, Name: p.Name, Args: adapt.Arguments(p.Args)}, Signature: o.Signature})
 		case model.ToolResult:
 			out = append(out, m.result(p)...)
@@ -129,7 +136,7 @@ func (m *Model) result(r model.ToolResult) []*part {
 	res := &functionResult{ID: r.CallID, Name: r.Name, Response: map[string]string{key: said}}
 	out := []*part{{Result: res}}
 	for _, p := range pictures {
-		if m.picturesInResults() {
+		if m.third() {
 			res.Parts = append(res.Parts, inline(p.MIMEType, p.Data))
 			continue
 		}
@@ -138,7 +145,8 @@ func (m *Model) result(r model.ToolResult) []*part {
 	return out
 }
 
-func (m *Model) picturesInResults() bool {
+// third tells the models of the third generation and later.
+func (m *Model) third() bool {
 	version, ok := strings.CutPrefix(m.info.Name, "gemini-")
 	return ok && version >= "3"
 }

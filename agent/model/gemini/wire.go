@@ -30,7 +30,7 @@ type (
 	part struct {
 		Text      *string         `json:"text,omitempty"`
 		Thought   bool            `json:"thought,omitempty"`
-		Signature []byte          `json:"thoughtSignature,omitempty"`
+		Signature string          `json:"thoughtSignature,omitempty"` // base64, kept as it came
 		Inline    *blob           `json:"inlineData,omitempty"`
 		Call      *functionCall   `json:"functionCall,omitempty"`
 		Result    *functionResult `json:"functionResponse,omitempty"`

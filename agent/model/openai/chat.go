@@ -16,6 +16,7 @@ import (
 
 // chunk is what the library's own type leaves out of a streamed chunk.
 type chunk struct {
+	Done    bool            `json:"done"` // see doneMark
 	Error   json.RawMessage `json:"error"`
 	Choices []struct {
 		Delta struct {
@@ -32,6 +33,7 @@ type completion struct {
 	usage    *model.Usage
 	finish   api.FinishReason
 	refused  bool
+	done     bool // the end mark came
 	thinking bool // a reasoning block is open
 	field    bool // it came in reasoning_content
 	shown    bool // something of the answer went out
@@ -57,7 +59,7 @@ func (m *Model) complete(ctx context.Context, call *endpoint.Call, req model.Req
 				return // the reader of the events left
 			}
 		}
-		if errors.Is(err, io.EOF) && c.complete(call) {
+		if errors.Is(err, io.EOF) && c.whole() {
 			c.stop()
 			return
 		}
@@ -77,6 +79,10 @@ func (c *completion) line(line []byte) (bool, error) {
 	}
 	if len(extra.Error) > 0 && string(extra.Error) != "null" {
 		return false, streamError(extra.Error)
+	}
+	if extra.Done {
+		c.done = true
+		return true, nil
 	}
 	var resp api.ChatCompletionStreamResponse
 	if err := json.Unmarshal(line, &resp); err != nil {
@@ -155,10 +161,10 @@ func (c *completion) endThought() bool {
 	return c.show(done)
 }
 
-// complete tells whether the answer is whole at the end of the stream: the model said why it stopped, or the stream had
-// its [DONE], after which the library stops reading.
-func (c *completion) complete(call *endpoint.Call) bool {
-	return c.finish != "" || call.Open() && (c.shown || c.calls.Len() > 0)
+// whole tells at the end of the stream whether the answer is: the model said why it stopped, or the end mark came after
+// something.
+func (c *completion) whole() bool {
+	return c.finish != "" || c.done && (c.shown || c.calls.Len() > 0)
 }
 
 // stop gives what comes at the end of an answer.

@@ -6,8 +6,13 @@ import (
 	"io"
 )
 
-// dataLines reads an event stream and leaves out comments and the fields event, id and retry. Everything else passes,
-// also what is no event stream at all.
+// doneMark stands for the end mark, [DONE].
+const doneMark = `{"done":true}`
+
+// dataLines makes an event stream into one that the library passes on whole. It leaves out comments and the fields event,
+// id and retry, which the library takes for pieces of an error. It writes errors so that the library does not see them as
+// such, for it loses those that it does not understand; and the end mark as JSON, so that an end with it can be told from
+// one without. Everything else passes, also what is no event stream at all.
 type dataLines struct {
 	body    io.Closer
 	r       *bufio.Reader
@@ -31,7 +36,7 @@ func (d *dataLines) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if !d.skip {
-			d.pending = line
+			d.pending = rewrite(line)
 		}
 		if err != nil && !d.partial && d.skip {
 			return 0, err
@@ -40,6 +45,22 @@ func (d *dataLines) Read(p []byte) (int, error) {
 	n := copy(p, d.pending)
 	d.pending = d.pending[n:]
 	return n, nil
+}
+
+// rewrite gives a line that begins an error, or is the end mark, another form.
+func rewrite(line []byte) []byte {
+	data, ok := bytes.CutPrefix(line, []byte("data:"))
+	if !ok {
+		return line
+	}
+	data = bytes.TrimLeft(data, " \t")
+	if bytes.HasPrefix(data, []byte("[DONE]")) {
+		return []byte("data: " + doneMark + "\n")
+	}
+	if rest, ok := bytes.CutPrefix(data, []byte(`{"error":`)); ok {
+		return append([]byte(`data: { "error":`), rest...)
+	}
+	return line
 }
 
 // isChatter tells lines of an event stream that carry no data.
