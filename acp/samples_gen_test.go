@@ -309,7 +309,7 @@ func samples() []sample {
 		{"UnstablePlanUpdateContent", "UnstablePlanFile, all members", `{"type":"file","planId":"s","uri":"s","_meta":{"k":"v"}}`, unionTrip(decodeUnstablePlanUpdateContent, encodeUnstablePlanUpdateContent)},
 		{"UnstablePlanUpdateContent", "UnstablePlanMarkdown, required members", `{"type":"markdown","planId":"s","content":"s"}`, unionTrip(decodeUnstablePlanUpdateContent, encodeUnstablePlanUpdateContent)},
 		{"UnstablePlanUpdateContent", "UnstablePlanMarkdown, all members", `{"type":"markdown","planId":"s","content":"s","_meta":{"k":"v"}}`, unionTrip(decodeUnstablePlanUpdateContent, encodeUnstablePlanUpdateContent)},
-		{"UnstablePlanUpdateContent", "UnknownUnstablePlanUpdateContent", `{ "z" : 1,"type":"_later", "a":{"b":"\u00e9"} }`, unionTrip(decodeUnstablePlanUpdateContent, encodeUnstablePlanUpdateContent)},
+		{"UnstablePlanUpdateContent", "UnstableUnknownPlanUpdateContent", `{ "z" : 1,"type":"_later", "a":{"b":"\u00e9"} }`, unionTrip(decodeUnstablePlanUpdateContent, encodeUnstablePlanUpdateContent)},
 		{"UnstablePlanItems", "required members", `{"type":"items","planId":"s","entries":[{"content":"s","priority":"high","status":"pending"}]}`, structTrip[UnstablePlanItems]},
 		{"UnstablePlanItems", "all members", `{"type":"items","planId":"s","entries":[{"content":"s","priority":"high","status":"pending","_meta":{"k":"v"}}],"_meta":{"k":"v"}}`, structTrip[UnstablePlanItems]},
 		{"UnstablePlanFile", "required members", `{"type":"file","planId":"s","uri":"s"}`, structTrip[UnstablePlanFile]},

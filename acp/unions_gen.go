@@ -863,22 +863,22 @@ func UnmarshalSessionUpdate(b []byte) (SessionUpdate, error) {
 //   - [UnstablePlanItems] (type "items")
 //   - [UnstablePlanFile] (type "file")
 //   - [UnstablePlanMarkdown] (type "markdown")
-//   - [UnknownUnstablePlanUpdateContent], which keeps what this version does not know
+//   - [UnstableUnknownPlanUpdateContent], which keeps what this version does not know
 //
 // Unstable: it may change or go, and is off until a connection opts in.
 type UnstablePlanUpdateContent interface {
 	unstablePlanUpdateContent(e *encoder)
 }
 
-// UnknownUnstablePlanUpdateContent is a kind of UnstablePlanUpdateContent that this version does not know.
+// UnstableUnknownPlanUpdateContent is a kind of UnstablePlanUpdateContent that this version does not know.
 // Raw is the whole object; it is written back byte for byte, and wins over the other fields.
-type UnknownUnstablePlanUpdateContent struct {
+type UnstableUnknownPlanUpdateContent struct {
 	Tag string // the value of "type"
 	Raw jsontext.Value
 }
 
-func (v UnknownUnstablePlanUpdateContent) unstablePlanUpdateContent(e *encoder) {
-	e.rawMembers("UnknownUnstablePlanUpdateContent", v.Raw)
+func (v UnstableUnknownPlanUpdateContent) unstablePlanUpdateContent(e *encoder) {
+	e.rawMembers("UnstableUnknownPlanUpdateContent", v.Raw)
 }
 
 func (v UnstablePlanItems) unstablePlanUpdateContent(e *encoder) {
@@ -926,7 +926,7 @@ func decodeUnstablePlanUpdateContent(d *decoder) (UnstablePlanUpdateContent, err
 	}
 	name := string(tag)
 	raw, err := d.raw()
-	return UnknownUnstablePlanUpdateContent{Tag: name, Raw: raw}, err
+	return UnstableUnknownPlanUpdateContent{Tag: name, Raw: raw}, err
 }
 
 func encodeUnstablePlanUpdateContent(e *encoder, u UnstablePlanUpdateContent) {

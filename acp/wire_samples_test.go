@@ -17,6 +17,9 @@ type sample struct {
 	trip                 func(c Codec, in []byte) (value any, out []byte, err error)
 }
 
+// unknown tells the samples of unknown variants, which are kept whole.
+func (s sample) unknown() bool { return strings.HasPrefix(s.text, `{ "z"`) }
+
 func structTrip[T any, P structPtr[T]](c Codec, in []byte) (any, []byte, error) {
 	var v T
 	if err := c.Unmarshal(in, P(&v)); err != nil {
@@ -80,7 +83,7 @@ func TestMembersSurviveInAnyOrder(t *testing.T) {
 func TestUnknownMembersOfEveryObjectSurvive(t *testing.T) {
 	const extra = `"\u0061later":{"x":[1.50,"\/"]},"SessionID":"not sessionId"`
 	for _, s := range samples() {
-		if strings.HasPrefix(s.what, "Unknown") || strings.HasPrefix(s.what, "UnstableOther") {
+		if s.unknown() {
 			continue // kept whole anyway
 		}
 		in := strings.Replace(s.text, "{", "{"+extra+",", 1)
@@ -118,7 +121,7 @@ func TestAStableConnectionPassesOnWhatItDoesNotKnow(t *testing.T) {
 func TestTheStandardJSONPackagesReadAndWriteEveryType(t *testing.T) {
 	for _, s := range samples() {
 		v, _, err := s.trip(everything, []byte(s.text))
-		if err != nil || strings.HasPrefix(s.what, "Unknown") || strings.HasPrefix(s.what, "UnstableOther") {
+		if err != nil || s.unknown() {
 			continue
 		}
 		v1, err := json.Marshal(v)

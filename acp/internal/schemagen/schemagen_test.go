@@ -89,7 +89,7 @@ func TestEverySampleIsValidByTheOfficialSchema(t *testing.T) {
 	valid := map[string]*jsonschema.Schema{}
 	checked := 0
 	for _, s := range m.samples() {
-		if s.def.name == "" || strings.Contains(s.text, "_later") || strings.HasPrefix(s.what, "Unknown") {
+		if s.def.name == "" || strings.Contains(s.text, "_later") || strings.HasPrefix(s.text, `{ "z"`) {
 			continue // flattened parts, and what only a later version has
 		}
 		schema := valid[s.def.name]

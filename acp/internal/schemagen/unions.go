@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 )
 
 // union reads the branches of a union: with a tag, each branch a constant on the same property; else told apart by shape. The key is the
@@ -12,6 +13,9 @@ func (b *builder) union(d *def, key string, branches []node) {
 	d.union = u
 	if !u.fallbackAll {
 		u.unknown = "Unknown" + d.goName
+		if d.unstable {
+			u.unknown = "UnstableUnknown" + strings.TrimPrefix(d.goName, "Unstable")
+		}
 		if n, ok := unknownNames[key]; ok {
 			u.unknown = n
 		}
