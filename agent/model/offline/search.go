@@ -90,12 +90,20 @@ func (a *asker) literal(i int) query {
 	case len(root) <= 2: // a text so short is in half of all words
 		q.Pattern, q.Regex = `\b`+root+`|_`+root+`|`+upperFirst(root)+`|`+strings.ToUpper(root), true
 	default:
-		q.Pattern, q.IgnoreCase = strings.TrimSuffix(root, "y"), true
-		if len(root) == 4 {
-			q.Pattern = root
-		}
+		q.Pattern, q.IgnoreCase = readable(t.text, root), true
 	}
 	return q
+}
+
+// readable is what is searched for a word: its stem, but not so short that it looks like a slip where that gains little.
+func readable(word, root string) string {
+	switch {
+	case strings.HasSuffix(root, "y") && len(root) > 4: // retry, retries
+		return root[:len(root)-1]
+	case strings.HasPrefix(word, root+"e") && !strings.HasSuffix(root, "at"): // message, but validat-e and validat-ion
+		return root + "e"
+	}
+	return root
 }
 
 // byWeight gives the indexes of the terms, the weightiest and longest first, short ones last.
