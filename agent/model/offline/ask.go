@@ -167,13 +167,13 @@ func (a *asker) verdict(places []place) string {
 }
 
 func (a *asker) sayQuote(q quotation) {
-	a.sayf("%s\n\n%s\n", heading2(q), block(q.path, q.lines))
+	a.sayf("%s\n\n%s\n", citation(q), block(q.path, q.lines))
 	if q.cut {
 		a.sayf("(cut; `read %s %d-%d` goes on)\n\n", quotePath(q.path), q.last()+1, q.last()+40)
 	}
 }
 
-func heading2(q quotation) string {
+func citation(q quotation) string {
 	if len(q.lines) == 1 {
 		return fmt.Sprintf("`%s:%d`", q.path, q.first)
 	}
@@ -210,7 +210,7 @@ func (a *asker) uses(places []place) error {
 		for _, n := range sortedKeys(a.rank.hits[file]) {
 			h := hit{file, n, a.rank.hits[file][n]}
 			switch def, strength := defines(file, h.text); {
-			case !name.main.MatchString(h.text), docFile(file), comment.MatchString(h.text):
+			case !name.main.MatchString(h.text), docFile(file), comment().MatchString(h.text):
 			case def == name.text && strength > 0:
 				if at.path == "" || fileFactor(file, askingWhere, false) > fileFactor(at.path, askingWhere, false) {
 					at = h
@@ -286,7 +286,7 @@ func (a *asker) useFactor(h hit) float64 {
 	if strings.Contains(h.text, a.q.terms[0].text+"(") {
 		f *= 1.5
 	}
-	if importLine.MatchString(h.text) {
+	if importLine().MatchString(h.text) {
 		f *= 0.3
 	}
 	return f

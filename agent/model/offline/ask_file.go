@@ -102,7 +102,7 @@ func (a *asker) aboutView(v view, at mention) (bool, error) {
 	}
 	if at.from > 0 && len(a.q.terms) == 0 {
 		q := quotation{path: v.path, first: v.first, lines: v.lines[:min(len(v.lines), 40)]}
-		a.sayf("This is what %s says; explaining it is beyond me.\n\n", heading2(q))
+		a.sayf("This is what %s says; explaining it is beyond me.\n\n", citation(q))
 		a.sayQuote(q)
 		return true, nil
 	}

@@ -15,15 +15,15 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps
 // manifests are the files that say what a project is, and the line in each that does.
 var manifests = []struct {
 	name  string
-	line  *regexp.Regexp
+	line  func() *regexp.Regexp
 	topic map[string]string // the usual command when nothing says how
 }{
-	{"go.mod", regexp.MustCompile(`^module\s`), map[string]string{"test": "go test ./...", "build": "go build ./...", "lint": "go vet ./..."}},
-	{"package.json", regexp.MustCompile(`^\s*"(?:name|description)"\s*:`), map[string]string{"test": "npm test", "install": "npm install"}},
-	{"Cargo.toml", regexp.MustCompile(`^(?:name|description)\s*=`), map[string]string{"test": "cargo test", "build": "cargo build", "run": "cargo run", "lint": "cargo clippy"}},
-	{"pyproject.toml", regexp.MustCompile(`^(?:name|description)\s*=`), map[string]string{"test": "python -m pytest", "install": "pip install ."}},
-	{"setup.py", regexp.MustCompile(`^\s*(?:name|description)\s*=`), map[string]string{"test": "python -m pytest", "install": "pip install ."}},
-	{"pom.xml", regexp.MustCompile(`^\s*<(?:name|description)>`), map[string]string{"test": "mvn test", "build": "mvn package"}},
+	{"go.mod", lazy(`^module\s`), map[string]string{"test": "go test ./...", "build": "go build ./...", "lint": "go vet ./..."}},
+	{"package.json", lazy(`^\s*"(?:name|description)"\s*:`), map[string]string{"test": "npm test", "install": "npm install"}},
+	{"Cargo.toml", lazy(`^(?:name|description)\s*=`), map[string]string{"test": "cargo test", "build": "cargo build", "run": "cargo run", "lint": "cargo clippy"}},
+	{"pyproject.toml", lazy(`^(?:name|description)\s*=`), map[string]string{"test": "python -m pytest", "install": "pip install ."}},
+	{"setup.py", lazy(`^\s*(?:name|description)\s*=`), map[string]string{"test": "python -m pytest", "install": "pip install ."}},
+	{"pom.xml", lazy(`^\s*<(?:name|description)>`), map[string]string{"test": "mvn test", "build": "mvn package"}},
 }
 
 // overview says what the project is, in its own words: the README's beginning and the manifest's description.
@@ -126,7 +126,7 @@ func (a *asker) sayAbout(v view, readme, said bool) bool {
 		}
 		var q quotation
 		for i, l := range v.lines {
-			if m.line.MatchString(l) {
+			if m.line().MatchString(l) {
 				if len(q.lines) > 0 && q.last()+1 != v.first+i {
 					break
 				}
@@ -147,7 +147,7 @@ func (a *asker) sayAbout(v view, readme, said bool) bool {
 	return false
 }
 
-var badge = regexp.MustCompile(`^\s*(?:\[?!\[|</?[a-z]|\.\. |<!--|-->|\[[^\]]*\]:|[-*=~]{3,}\s*$|[-*+] \[[^\]]*\]\(#|:[a-z-]+:|.*(?:/badge|badge/|\.svg\)))`)
+var badge = lazy(`^\s*(?:\[?!\[|</?[a-z]|\.\. |<!--|-->|\[[^\]]*\]:|[-*=~]{3,}\s*$|[-*+] \[[^\]]*\]\(#|:[a-z-]+:|.*(?:/badge|badge/|\.svg\)))`)
 
 // readmeOpening is the beginning of a document: its title, and its first paragraphs without the badges, pictures and
 // tables of contents before them.
@@ -159,7 +159,7 @@ func readmeOpening(v view) []quotation {
 			if title < 0 {
 				title = from
 			}
-		} else if !blank(l) && !badge.MatchString(l) {
+		} else if !blank(l) && !badge().MatchString(l) {
 			break
 		}
 	}
@@ -175,7 +175,7 @@ func readmeOpening(v view) []quotation {
 			}
 			fenced = !fenced
 		}
-		if !fenced && (headingAt(v.lines, to) || blank(l) && prose >= 4 || badge.MatchString(l)) {
+		if !fenced && (headingAt(v.lines, to) || blank(l) && prose >= 4 || badge().MatchString(l)) {
 			break
 		}
 		if !blank(l) {
@@ -187,7 +187,7 @@ func readmeOpening(v view) []quotation {
 		to--
 	}
 	if title >= 0 && from-title <= 3 && !slices.ContainsFunc(v.lines[title:from], func(l string) bool {
-		return badge.MatchString(l) && !underline.MatchString(l)
+		return badge().MatchString(l) && !underline().MatchString(l)
 	}) {
 		from = title
 	}
@@ -200,40 +200,40 @@ func readmeOpening(v view) []quotation {
 
 // headingAt tells whether a line is a heading, by its mark or by the line below it.
 func headingAt(lines []string, i int) bool {
-	return heading1.MatchString(lines[i]) || !blank(lines[i]) && i+1 < len(lines) && underline.MatchString(lines[i+1])
+	return mdHeading().MatchString(lines[i]) || !blank(lines[i]) && i+1 < len(lines) && underline().MatchString(lines[i+1])
 }
 
-var underline = regexp.MustCompile(`^(?:={3,}|-{3,})\s*$`)
+var underline = lazy(`^(?:={3,}|-{3,})\s*$`)
 
 // topic is a job that projects say how to do.
 type topic struct {
 	name  string
-	to    string         // what one wants to do
-	words *regexp.Regexp // in the question
-	goal  string         // names of targets and scripts
-	cmd   string         // commands in documents
+	to    string                // what one wants to do
+	words func() *regexp.Regexp // in the question
+	goal  string                // names of targets and scripts
+	cmd   string                // commands in documents
 }
 
 var topics = []topic{
-	{"test", "run the tests", regexp.MustCompile(`(?i)\b(?:run|execute|start|launch|do)\b.*\btests?\b|\btest(?:ed|ing)? (?:this|it|suite|the)|\bunit tests?\b`), `(?:test|check|unit)`, `(?:go test|npm (?:run )?test|yarn test|pnpm test|pytest|tox\b|cargo test|make (?:test|check)|mvn test|gradle\w* test|rspec|unittest|ctest|vitest|jest\b)`},
-	{"lint", "check the style", regexp.MustCompile(`(?i)\b(?:lint|linter|vet|format the code|formatter)\b`), `(?:lint|fmt|format|vet)`, `(?:golangci-lint|go vet|gofmt|eslint|ruff|flake8|black\b|clippy|prettier|make (?:lint|fmt))`},
-	{"install", "install it", regexp.MustCompile(`(?i)\b(?:install|set ?up|get started|getting started)\b`), `(?:install|setup|bootstrap)`, `(?:go install|go get|npm (?:i|install|ci)\b|pip3? install|cargo install|brew install|apt(?:-get)? install|make install|yarn add|pnpm add|curl .*\|)`},
-	{"build", "build it", regexp.MustCompile(`(?i)\b(?:build|compile)\b`), `(?:build|compile|all)`, `(?:go build|npm run build|yarn build|cargo build|make(?: build)?\b|mvn package|cmake|tsc\b)`},
-	{"run", "run it", regexp.MustCompile(`(?i)\b(?:run|start|launch|serve)\b`), `(?:run|start|serve|dev)`, `(?:go run|npm (?:start|run dev|run start)|yarn (?:start|dev)|cargo run|make (?:run|start|serve)|docker(?:-compose)? (?:run|up)|python3? -m|flask run|uvicorn)`},
+	{"test", "run the tests", lazy(`(?i)\b(?:run|execute|start|launch|do)\b.*\btests?\b|\btest(?:ed|ing)? (?:this|it|suite|the)|\bunit tests?\b`), `(?:test|check|unit)`, `(?:go test|npm (?:run )?test|yarn test|pnpm test|pytest|tox\b|cargo test|make (?:test|check)|mvn test|gradle\w* test|rspec|unittest|ctest|vitest|jest\b)`},
+	{"lint", "check the style", lazy(`(?i)\b(?:lint|linter|vet|format the code|formatter)\b`), `(?:lint|fmt|format|vet)`, `(?:golangci-lint|go vet|gofmt|eslint|ruff|flake8|black\b|clippy|prettier|make (?:lint|fmt))`},
+	{"install", "install it", lazy(`(?i)\b(?:install|set ?up|get started|getting started)\b`), `(?:install|setup|bootstrap)`, `(?:go install|go get|npm (?:i|install|ci)\b|pip3? install|cargo install|brew install|apt(?:-get)? install|make install|yarn add|pnpm add|curl .*\|)`},
+	{"build", "build it", lazy(`(?i)\b(?:build|compile)\b`), `(?:build|compile|all)`, `(?:go build|npm run build|yarn build|cargo build|make(?: build)?\b|mvn package|cmake|tsc\b)`},
+	{"run", "run it", lazy(`(?i)\b(?:run|start|launch|serve)\b`), `(?:run|start|serve|dev)`, `(?:go run|npm (?:start|run dev|run start)|yarn (?:start|dev)|cargo run|make (?:run|start|serve)|docker(?:-compose)? (?:run|up)|python3? -m|flask run|uvicorn)`},
 }
 
 // chores are the words that questions about a topic are made of. A question with others is about something else.
-var chores = regexp.MustCompile(`^(?:run|runs|running|execute|start|launch|serve|tests?|testing|suites?|unit|build|compile|lint|linter|vet|format|formatter|install|installation|set|setup|getting?|started|server|program|application|binary|dependency|dependencies|locally|local|dev|development|everything|style)$`)
+var chores = lazy(`^(?:run|runs|running|execute|start|launch|serve|tests?|testing|suites?|unit|build|compile|lint|linter|vet|format|formatter|install|installation|set|setup|getting?|started|server|program|application|binary|dependency|dependencies|locally|local|dev|development|everything|style)$`)
 
 // topicOf finds the job that a question is about, if it is about one and nothing else.
 func topicOf(text string) *topic {
 	for _, t := range readQuestion(text).terms {
-		if t.exact || !chores.MatchString(t.text) {
+		if t.exact || !chores().MatchString(t.text) {
 			return nil
 		}
 	}
 	for i := range topics {
-		if topics[i].words.MatchString(text) {
+		if topics[i].words().MatchString(text) {
 			return &topics[i]
 		}
 	}
@@ -269,10 +269,10 @@ func (a *asker) howTo(t *topic) error {
 			if i == 2 && strings.HasPrefix(strings.ToLower(base(h.path)), "readme") {
 				score = 0.85
 			}
-			if changeLog.MatchString(h.path) {
+			if changeLog().MatchString(h.path) {
 				score = 0.2
 			}
-			if vendorFile.MatchString(h.path) || testFile.MatchString(path.Dir(h.path)+"/") {
+			if vendorFile().MatchString(h.path) || testFile().MatchString(path.Dir(h.path)+"/") {
 				score *= 0.2
 			}
 			score -= 0.12 * float64(strings.Count(h.path, "/"))

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/url"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -127,7 +126,7 @@ func (c *conversation) readPrompt(parts []model.Part) {
 			continue
 		}
 		text := strings.ReplaceAll(strings.ToValidUTF8(t.Text, "\uFFFD"), "\r\n", "\n")
-		if text == emptyPrompt || binaryFile.MatchString(text) {
+		if text == emptyPrompt || binaryFile().MatchString(text) {
 			continue
 		}
 		if f, ok := wholeFile(text); ok {
@@ -158,14 +157,14 @@ func (c *conversation) readPrompt(parts []model.Part) {
 const emptyPrompt = "(empty prompt)"
 
 var (
-	binaryFile = regexp.MustCompile(`^\[.*: a binary file \(.*\) that cannot be shown\]$`)
-	fileOpen   = regexp.MustCompile(`(?m)^<(file(?:-\d+)?)\s+(?:path|uri|name)=("(?:[^"\\\n]|\\.)*")[^>\n]*>\n?`)
-	fileClose  = regexp.MustCompile(`\n?</file(?:-\d+)?>`)
+	binaryFile = lazy(`^\[.*: a binary file \(.*\) that cannot be shown\]$`)
+	fileOpen   = lazy(`(?m)^<(file(?:-\d+)?)\s+(?:path|uri|name)=("(?:[^"\\\n]|\\.)*")[^>\n]*>\n?`)
+	fileClose  = lazy(`\n?</file(?:-\d+)?>`)
 )
 
 // wholeFile reads a part that is an embedded file and nothing else. Its tag is one that the text does not close.
 func wholeFile(part string) (attached, bool) {
-	open := fileOpen.FindStringSubmatchIndex(part)
+	open := fileOpen().FindStringSubmatchIndex(part)
 	if open == nil || open[0] != 0 {
 		return attached{}, false
 	}
@@ -174,11 +173,11 @@ func wholeFile(part string) (attached, bool) {
 	if !ok || strings.Contains(body, closing) {
 		return attached{}, false
 	}
-	return attached{path: fileName2(part[open[4]:open[5]]), text: body}, true
+	return attached{path: tagPath(part[open[4]:open[5]]), text: body}, true
 }
 
-// fileName2 reads the quoted path of a file's tag.
-func fileName2(q string) string {
+// tagPath reads the quoted path of a file's tag.
+func tagPath(q string) string {
 	name, err := strconv.Unquote(q)
 	if err != nil {
 		name = strings.Trim(q, `"`)
@@ -190,24 +189,24 @@ func fileName2(q string) string {
 // closing mark is taken as file text, so that a file which holds a closing mark itself cannot smuggle instructions into
 // the person's words.
 func (c *conversation) takeFiles(part string) string {
-	open := fileOpen.FindStringSubmatchIndex(part)
+	open := fileOpen().FindStringSubmatchIndex(part)
 	if open == nil {
 		return part
 	}
-	closing := fileClose.FindAllStringIndex(part, -1)
+	closing := fileClose().FindAllStringIndex(part, -1)
 	if len(closing) == 0 || closing[len(closing)-1][1] < open[1] {
 		return part[:open[0]] // never closed: all of it is file
 	}
 	end := closing[len(closing)-1]
-	name, body := fileName2(part[open[4]:open[5]]), part[open[1]:max(end[0], open[1])]
+	name, body := tagPath(part[open[4]:open[5]]), part[open[1]:max(end[0], open[1])]
 	for {
-		next := fileOpen.FindStringSubmatchIndex(body)
+		next := fileOpen().FindStringSubmatchIndex(body)
 		if next == nil {
 			break
 		}
-		before := fileClose.ReplaceAllString(strings.TrimRight(body[:next[0]], "\n"), "")
+		before := fileClose().ReplaceAllString(strings.TrimRight(body[:next[0]], "\n"), "")
 		c.files = append(c.files, attached{path: name, text: before})
-		name, body = fileName2(body[next[4]:next[5]]), body[next[1]:]
+		name, body = tagPath(body[next[4]:next[5]]), body[next[1]:]
 	}
 	c.files = append(c.files, attached{path: name, text: body})
 	return part[:open[0]] + "\n" + part[end[1]:]
@@ -226,12 +225,12 @@ func wholeLink(part string) mention {
 }
 
 // link matches @uri, a bare file URI, and the Markdown form of a mention.
-var link = regexp.MustCompile(`\[@?([^\]\n]*)\]\((file://[^)\s]+)\)|@?(file://[^\s)>\]"'` + "`" + `]+)|(?:^|\s)@([\w./~+-]*[\w/](?:#L\d+(?:[:-]L?\d+)?)?)`)
+var link = lazy(`\[@?([^\]\n]*)\]\((file://[^)\s]+)\)|@?(file://[^\s)>\]"'` + "`" + `]+)|(?:^|\s)@([\w./~+-]*[\w/](?:#L\d+(?:[:-]L?\d+)?)?)`)
 
 // takeLinks notes what the text points at and leaves the words; a link that stands for a word is replaced by its path.
 func (c *conversation) takeLinks(text string) string {
-	return link.ReplaceAllStringFunc(text, func(found string) string {
-		m := link.FindStringSubmatch(found)
+	return link().ReplaceAllStringFunc(text, func(found string) string {
+		m := link().FindStringSubmatch(found)
 		uri := m[2]
 		if uri == "" {
 			uri = m[3]
@@ -252,7 +251,7 @@ func (c *conversation) takeLinks(text string) string {
 	})
 }
 
-var lineRange = regexp.MustCompile(`^L?(\d+)(?:[:-]L?(\d+))?$`)
+var lineRange = lazy(`^L?(\d+)(?:[:-]L?(\d+))?$`)
 
 // readURI reads a path or file URI with an optional line range: #L5, #L5:9, #L5-L9, ?symbol=x#L5:9.
 func readURI(uri string) mention {
@@ -272,7 +271,7 @@ func readURI(uri string) mention {
 	if m.path == "" || m.path == "/" {
 		return mention{}
 	}
-	if r := lineRange.FindStringSubmatch(fragment); r != nil {
+	if r := lineRange().FindStringSubmatch(fragment); r != nil {
 		m.from, _ = strconv.Atoi(r[1])
 		m.to = m.from
 		if r[2] != "" {

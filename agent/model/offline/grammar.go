@@ -2,7 +2,6 @@ package offline
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -116,7 +115,7 @@ func parse(text string) parsed {
 			started = true
 		case !started && !heading(line):
 			return parsed{}
-		case !started || courtesy(line):
+		case !started || courtesy().MatchString(line):
 		case isQuestion(line):
 			p.list = append(p.list, askIns{strings.TrimSpace(line)})
 		default:
@@ -180,7 +179,7 @@ func bullets(args, below string) (entries []string, rest string) {
 	}
 	for below != "" {
 		line, next := cutLine(below)
-		at := bullet.FindString(line)
+		at := bullet().FindString(line)
 		if at == "" {
 			break
 		}
@@ -192,14 +191,14 @@ func bullets(args, below string) (entries []string, rest string) {
 	return entries, below
 }
 
-var joint = regexp.MustCompile(`(?i)\s*[,;.]?\s+(?:and\s+)?then\s+|\s*,\s*then\s+`)
+var joint = lazy(`(?i)\s*[,;.]?\s+(?:and\s+)?then\s+|\s*,\s*then\s+`)
 
 // joints are the places of "then" in a line, outside quotes. A line with very many is prose, and trying them all would
 // take forever.
 func joints(line string) [][]int {
 	const most = 8
 	var out [][]int
-	for _, at := range joint.FindAllStringIndex(line, -1) {
+	for _, at := range joint().FindAllStringIndex(line, -1) {
 		if !insideQuotes(line, at[0]) {
 			out = append(out, at)
 		}
@@ -223,10 +222,10 @@ func parseLine(line string) (instruction, *formError) {
 	}
 	verb, args := cutVerb(line)
 	fail := func(want string) *formError { return &formError{line, want} }
-	if shellLine.MatchString(line) {
+	if shellLine().MatchString(line) {
 		return nil, fail("`run " + clip(line, 60) + "` for a command")
 	}
-	if m := fileChore.FindStringSubmatch(line); m != nil && pathLike(m[2]) {
+	if m := fileChore().FindStringSubmatch(line); m != nil && pathLike(m[2]) {
 		want := "`run mv OLD NEW`"
 		if v := strings.ToLower(m[1]); v == "delete" || v == "remove" {
 			want = "`run rm FILE`"
@@ -277,9 +276,9 @@ func parseLine(line string) (instruction, *formError) {
 
 var (
 	// shellLine is a command that was typed without "run".
-	shellLine = regexp.MustCompile(`^(?:(?:ls|cat|grep|find|dir) -|(?:git|npm|npx|yarn|pnpm|cargo|pytest|python3?|node|docker|cd|rm|mv|cp|mkdir|touch|curl|sed|awk|echo|chmod) [\w./-]|go (?:test|build|run|vet|fmt|mod|get|install|version|doc|list|generate)\b)`)
+	shellLine = lazy(`^(?:(?:ls|cat|grep|find|dir) -|(?:git|npm|npx|yarn|pnpm|cargo|pytest|python3?|node|docker|cd|rm|mv|cp|mkdir|touch|curl|sed|awk|echo|chmod) [\w./-]|go (?:test|build|run|vet|fmt|mod|get|install|version|doc|list|generate)\b)`)
 	// fileChore is something done to a file that has no instruction.
-	fileChore = regexp.MustCompile(`(?i)^(delete|remove|rename|move) (?:the )?(?:file )?(\S*[\w/])`)
+	fileChore = lazy(`(?i)^(delete|remove|rename|move) (?:the )?(?:file )?(\S*[\w/])`)
 )
 
 func parseRead(verb string, args string, fail func(string) *formError) (instruction, *formError) {
@@ -298,14 +297,14 @@ func parseRead(verb string, args string, fail func(string) *formError) (instruct
 	if rest == "" {
 		ins := readIns{path: p}
 		if at := readURI(p); at.from > 0 { // read F#L5-9
-			ins = readIns{path: at.path, from: at.from, to: at.to}
-		} else if m := colonRange.FindStringSubmatch(p); m != nil { // read F:5-9
+			ins = readIns(at)
+		} else if m := colonRange().FindStringSubmatch(p); m != nil { // read F:5-9
 			ins = readIns{path: m[1]}
 			ins.from, ins.to = lineNumbers(m[2], m[3], false)
 		}
 		return ins, nil
 	}
-	if m := lineWords.FindStringSubmatch(rest); m != nil {
+	if m := lineWords().FindStringSubmatch(rest); m != nil {
 		ins := readIns{path: p}
 		ins.from, ins.to = lineNumbers(m[1], m[3], m[2] != "")
 		if ins.to != 0 && ins.to < ins.from || ins.from == 0 {
@@ -320,8 +319,8 @@ func parseRead(verb string, args string, fail func(string) *formError) (instruct
 }
 
 var (
-	lineWords  = regexp.MustCompile(`(?i)^,?\s*(?:from\s+)?(?:lines?\s+)?(\d{1,9})\s*(-|–|\.\.|to|:)?\s*(\d{1,9})?$`)
-	colonRange = regexp.MustCompile(`^(.+?):(\d{1,9})(?:-(\d{1,9}))?$`)
+	lineWords  = lazy(`(?i)^,?\s*(?:from\s+)?(?:lines?\s+)?(\d{1,9})\s*(-|–|\.\.|to|:)?\s*(\d{1,9})?$`)
+	colonRange = lazy(`^(.+?):(\d{1,9})(?:-(\d{1,9}))?$`)
 )
 
 // lineNumbers reads "10", "10-20" and "10-".
@@ -367,7 +366,7 @@ func parseSearch(args string, fail func(string) *formError) (instruction, *formE
 		return nil, fail(formSearch)
 	}
 	pattern := trimEnd(args)
-	if m := placed.FindStringSubmatch(pattern); m != nil {
+	if m := placed().FindStringSubmatch(pattern); m != nil {
 		if in, ok := inPlace("in " + m[2]); ok && pathLike(in) {
 			pattern, ins.path = m[1], in
 		}
@@ -377,7 +376,7 @@ func parseSearch(args string, fail func(string) *formError) (instruction, *formE
 }
 
 // placed is a bare pattern with a path after it.
-var placed = regexp.MustCompile(`(?i)^(.*\S)\s+in\s+(\S+)$`)
+var placed = lazy(`(?i)^(.*\S)\s+in\s+(\S+)$`)
 
 func parseRun(args string, fail func(string) *formError) (instruction, *formError) {
 	args = strings.TrimLeft(strings.TrimPrefix(args, ":"), " ")

@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -59,11 +58,11 @@ func parseCreate(verb, args, line, after string) ([]instruction, string, *formEr
 	return []instruction{ins}, below, nil
 }
 
-var fence = regexp.MustCompile("^\\s*(```+|~~~+)[^\n`]*\n")
+var fence = lazy("^\\s*(```+|~~~+)[^\n`]*\n")
 
 // fenced reads a fenced block at the start of s.
 func fenced(s string) (body, rest string, ok bool) {
-	m := fence.FindStringSubmatchIndex(s)
+	m := fence().FindStringSubmatchIndex(s)
 	if m == nil {
 		return "", "", false
 	}
@@ -127,10 +126,10 @@ func parseReplace(verb, args, line, after string) ([]instruction, string, *formE
 	return textPlace(place, tail, func(p string) instruction { ins.path = p; return ins }, fail)
 }
 
-var bare = regexp.MustCompile(`(?i)^\S+\s+(?:(?:all|every|each)\s+)?(\S+) (?:with|by) (\S+) in (\S+)$`)
+var bare = lazy(`(?i)^\S+\s+(?:(?:all|every|each)\s+)?(\S+) (?:with|by) (\S+) in (\S+)$`)
 
 func bareReplace(line string) (replaceIns, bool) {
-	m := bare.FindStringSubmatch(trimEnd(polite(line)))
+	m := bare().FindStringSubmatch(trimEnd(polite(line)))
 	if m == nil || strings.ContainsAny(m[1]+m[2], "\"'`") || filler(m[1]) {
 		return replaceIns{}, false
 	}

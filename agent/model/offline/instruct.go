@@ -71,7 +71,7 @@ func (w *worker) runAll(list []instruction) error {
 		if ticks {
 			w.mark(next, inProgress)
 		}
-		result, err := w.do1(ins)
+		result, err := w.carryOut(ins)
 		if err != nil {
 			return err
 		}
@@ -122,8 +122,8 @@ func (w *worker) askOne(tool string, args any) (reply, error) {
 	return replies[0], nil
 }
 
-// do1 carries out one instruction and says what came of it.
-func (w *worker) do1(ins instruction) (outcome, error) {
+// carryOut carries out one instruction and says what came of it.
+func (w *worker) carryOut(ins instruction) (outcome, error) {
 	switch ins := ins.(type) {
 	case readIns:
 		return w.read(ins)

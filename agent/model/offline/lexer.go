@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -201,17 +200,17 @@ func cutVerb(s string) (verb, args string) {
 }
 
 var (
-	bullet   = regexp.MustCompile(`^\s*(?:[-*•]|\d{1,3}[.)])\s+`)
-	courtesy = regexp.MustCompile(`(?i)^\s*(?:thanks?(?: you)?|thank you|please|thx|cheers|ok(?:ay)?)\b[^a-z]*(?:very much|a lot|in advance|please)?[\s.!,]*$`).MatchString
-	manners  = regexp.MustCompile(`(?i)^(?:please|kindly|now|then|and|also|first|finally|next,|ok|okay|hey|hi|(?:can|could|would|will) you(?: please)?|let'?s|i want you to|go ahead and)[,:]?\s+`)
-	opening  = regexp.MustCompile(`(?i)^(?:what|where|which|who|whose|why|when|how|is|are|does|do|did|can|could|should|would|has|have|explain|describe|tell)\b`)
+	bullet   = lazy(`^\s*(?:[-*•]|\d{1,3}[.)])\s+`)
+	courtesy = lazy(`(?i)^\s*(?:thanks?(?: you)?|thank you|please|thx|cheers|ok(?:ay)?)\b[^a-z]*(?:very much|a lot|in advance|please)?[\s.!,]*$`)
+	manners  = lazy(`(?i)^(?:please|kindly|now|then|and|also|first|finally|next,|ok|okay|hey|hi|(?:can|could|would|will) you(?: please)?|let'?s|i want you to|go ahead and)[,:]?\s+`)
+	opening  = lazy(`(?i)^(?:what|where|which|who|whose|why|when|how|is|are|does|do|did|can|could|should|would|has|have|explain|describe|tell)\b`)
 )
 
 // polite removes what a person adds to an instruction: bullets, "please", "could you".
 func polite(s string) string {
-	s = bullet.ReplaceAllString(strings.TrimLeft(s, " \t"), "")
+	s = bullet().ReplaceAllString(strings.TrimLeft(s, " \t"), "")
 	for {
-		at := manners.FindStringIndex(s)
+		at := manners().FindStringIndex(s)
 		if at == nil || at[1] == len(s) || strings.Contains(s[:at[1]], "\n") {
 			return s
 		}
@@ -222,17 +221,17 @@ func polite(s string) string {
 	}
 }
 
-var asks = regexp.MustCompile(`(?i)\b(?:what|where|which|who|why|when|how)\b`)
+var asks = lazy(`(?i)\b(?:what|where|which|who|why|when|how)\b`)
 
 // heading tells whether a line only introduces the list below it. A question before a pasted text does not.
 func heading(line string) bool {
-	return strings.HasSuffix(strings.TrimSpace(line), ":") && !asks.MatchString(line)
+	return strings.HasSuffix(strings.TrimSpace(line), ":") && !asks().MatchString(line)
 }
 
 // isQuestion tells whether a line among instructions asks something.
 func isQuestion(line string) bool {
 	line = strings.TrimSpace(line)
-	return strings.HasSuffix(line, "?") || opening.MatchString(polite(line))
+	return strings.HasSuffix(line, "?") || opening().MatchString(polite(line))
 }
 
 // filler tells whether a word begins a phrase of ordinary language and is no path, pattern or command.

@@ -92,7 +92,7 @@ func (w *worker) doPlan(ins doIns) (outcome, error) {
 		}
 		did = true
 		w.mark(i, inProgress)
-		result, err := w.do1(p.list[0])
+		result, err := w.carryOut(p.list[0])
 		if err != nil {
 			return halted, err
 		}

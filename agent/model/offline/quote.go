@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -23,14 +22,14 @@ func quote(v view, p place) quotation {
 	if at < 0 || at >= len(v.lines) {
 		return quotation{path: v.path, first: v.first}
 	}
-	from, to := at, at+1
+	var from, to int
 	_, def := defines(v.path, v.lines[at])
 	switch {
 	case docFile(v.path):
 		from, to = paragraph(v.lines, at)
 	case def == defStrong:
 		from, to = commentAbove(v.lines, at), blockEnd(v.lines, at)
-	case comment.MatchString(v.lines[at]):
+	case comment().MatchString(v.lines[at]):
 		from, to = aboutComment(v.lines, at)
 	default:
 		from, to = max(at-3, 0), min(at+4, len(v.lines))
@@ -85,14 +84,14 @@ func indent(s string) int {
 }
 
 var (
-	attribute = regexp.MustCompile(`^\s*(?:@\w|#\[|\[[A-Z]\w*)`)
-	closing   = regexp.MustCompile(`^\s*(?:[})\]]|end\b)`)
+	attribute = lazy(`^\s*(?:@\w|#\[|\[[A-Z]\w*)`)
+	closing   = lazy(`^\s*(?:[})\]]|end\b)`)
 )
 
 // commentAbove is where the comment and attributes right above a line begin.
 func commentAbove(lines []string, at int) int {
 	from := at
-	for from > 0 && at-from < 14 && (comment.MatchString(lines[from-1]) || attribute.MatchString(lines[from-1])) {
+	for from > 0 && at-from < 14 && (comment().MatchString(lines[from-1]) || attribute().MatchString(lines[from-1])) {
 		from--
 	}
 	return from
@@ -121,7 +120,7 @@ func blockEnd(lines []string, at int) int {
 			continue
 		}
 		t := strings.TrimSpace(lines[i])
-		if closing.MatchString(lines[i]) || t == "{" {
+		if closing().MatchString(lines[i]) || t == "{" {
 			if opens(lines[i]) && i-at < maxQuote { // ") {"
 				continue
 			}
@@ -135,18 +134,18 @@ func blockEnd(lines []string, at int) int {
 // aboutComment is a comment and what it is about; of a long comment, the paragraph.
 func aboutComment(lines []string, at int) (from, to int) {
 	from, to = at, at+1
-	for from > 0 && comment.MatchString(lines[from-1]) {
+	for from > 0 && comment().MatchString(lines[from-1]) {
 		from--
 	}
-	for to < len(lines) && comment.MatchString(lines[to]) {
+	for to < len(lines) && comment().MatchString(lines[to]) {
 		to++
 	}
 	if to-from > 14 {
 		top, bottom := at, at+1
-		for top > from && !emptyComment.MatchString(lines[top-1]) {
+		for top > from && !emptyComment().MatchString(lines[top-1]) {
 			top--
 		}
-		for bottom < to && !emptyComment.MatchString(lines[bottom]) {
+		for bottom < to && !emptyComment().MatchString(lines[bottom]) {
 			bottom++
 		}
 		from = top
@@ -160,18 +159,18 @@ func aboutComment(lines []string, at int) (from, to int) {
 	return from, to
 }
 
-var emptyComment = regexp.MustCompile(`^\s*(?://+|#+|\*|--|;+)\s*$`)
+var emptyComment = lazy(`^\s*(?://+|#+|\*|--|;+)\s*$`)
 
 // paragraph is the text around a line of a document: a heading with what follows it, a fenced block, or a paragraph.
 func paragraph(lines []string, at int) (from, to int) {
 	from, to = at, at+1
-	if heading1.MatchString(lines[at]) {
+	if mdHeading().MatchString(lines[at]) {
 		fenced := false
 		for to < len(lines) && to-at < 14 {
 			if strings.HasPrefix(strings.TrimSpace(lines[to]), "```") {
 				fenced = !fenced
 			}
-			if !fenced && heading1.MatchString(lines[to]) {
+			if !fenced && mdHeading().MatchString(lines[to]) {
 				break
 			}
 			to++
@@ -180,11 +179,11 @@ func paragraph(lines []string, at int) (from, to int) {
 	}
 	for from > 0 && at-from < 8 && !blank(lines[from-1]) {
 		from--
-		if heading1.MatchString(lines[from]) {
+		if mdHeading().MatchString(lines[from]) {
 			break
 		}
 	}
-	for to < len(lines) && to-at < 10 && !blank(lines[to]) && !heading1.MatchString(lines[to]) {
+	for to < len(lines) && to-at < 10 && !blank(lines[to]) && !mdHeading().MatchString(lines[to]) {
 		to++
 	}
 	// A short line before a block of code belongs to it.

@@ -168,7 +168,7 @@ func (r *ranking) place(lines []line, weights []float64, total float64) place {
 		if len(l.text) > 240 {
 			value *= 0.5
 		}
-		if importLine.MatchString(l.text) {
+		if importLine().MatchString(l.text) {
 			value *= 0.6
 		}
 		if value > best {

@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -71,20 +70,20 @@ type view struct {
 }
 
 var (
-	viewHead = regexp.MustCompile(`^(.*) \(lines? (\d+)(?:-(\d+))? of (\d+)\)`)
-	viewLine = regexp.MustCompile(`^ *(\d+)\t(.*)$`)
-	viewNext = regexp.MustCompile(`^…?.*\bfrom=(\d+)`)
+	viewHead = lazy(`^(.*) \(lines? (\d+)(?:-(\d+))? of (\d+)\)`)
+	viewLine = lazy(`^ *(\d+)\t(.*)$`)
+	viewNext = lazy(`^…?.*\bfrom=(\d+)`)
 )
 
 func readView(path, text string) view {
 	v := view{path: path}
 	lines := strings.Split(text, "\n")
-	if m := viewHead.FindStringSubmatch(lines[0]); m != nil {
+	if m := viewHead().FindStringSubmatch(lines[0]); m != nil {
 		v.path = m[1] // as it is shown: below the folder
 		v.total, _ = strconv.Atoi(m[4])
 	}
 	for _, line := range lines {
-		if m := viewLine.FindStringSubmatch(line); m != nil {
+		if m := viewLine().FindStringSubmatch(line); m != nil {
 			n, err := strconv.Atoi(m[1])
 			if err != nil {
 				continue
@@ -95,7 +94,7 @@ func readView(path, text string) view {
 			if n == v.first+len(v.lines) {
 				v.lines = append(v.lines, m[2])
 			}
-		} else if m := viewNext.FindStringSubmatch(line); m != nil {
+		} else if m := viewNext().FindStringSubmatch(line); m != nil {
 			v.next, _ = strconv.Atoi(m[1])
 		}
 	}
@@ -121,22 +120,22 @@ type found struct {
 }
 
 var (
-	searchLine = regexp.MustCompile(`^(.+?):(\d+): ?(.*)$`)
-	leadNumber = regexp.MustCompile(`^(\d+)\b`)
+	searchLine = lazy(`^(.+?):(\d+): ?(.*)$`)
+	leadNumber = lazy(`^(\d+)\b`)
 )
 
 func readSearch(text string) found {
 	var f found
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	f.head = lines[0]
-	if m := leadNumber.FindStringSubmatch(lines[0]); m != nil {
+	if m := leadNumber().FindStringSubmatch(lines[0]); m != nil {
 		f.total, _ = strconv.Atoi(m[1])
 	}
 	for _, line := range lines[1:] {
 		if strings.HasPrefix(line, "…") {
 			continue
 		}
-		if m := searchLine.FindStringSubmatch(line); m != nil {
+		if m := searchLine().FindStringSubmatch(line); m != nil {
 			n, err := strconv.Atoi(m[2])
 			if err == nil && n > 0 {
 				f.hits = append(f.hits, hit{m[1], n, m[3]})
