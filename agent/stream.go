@@ -85,8 +85,8 @@ read:
 			case model.Usage:
 				usage = e
 			case model.Waiting:
-				failed = t.notice(ctx, "warning", e.Reason+" Trying again in "+
-					strconv.FormatFloat(e.Seconds, 'f', 0, 64)+" s.")
+				failed = t.notice(ctx, "warning", strings.TrimRight(e.Reason, ". ")+
+					". Trying again in "+strconv.FormatFloat(e.Seconds, 'f', 0, 64)+" s.")
 			case model.Stop:
 				stop = e.Reason
 			}

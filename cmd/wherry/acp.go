@@ -1,0 +1,24 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/wherry-acp/wherry/acp"
+	"github.com/wherry-acp/wherry/agent/host"
+	"github.com/wherry-acp/wherry/bridge"
+)
+
+type acpCommand struct {
+	settings
+}
+
+// Run serves one editor until it closes stdin.
+func (c *acpCommand) Run(env *environment) (err error) {
+	built, err := c.build("wherry acp", env.stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, built.close()) }()
+	options := bridge.Options(acp.Options{Logger: built.log}, implementation("wherry", "wherry"))
+	return acp.ServeStdio(env.ctx, bridge.New(built.agent, host.LocalOptions{}), options)
+}

@@ -1,0 +1,4 @@
+package main
+
+// terminalPath is the process's console.
+const terminalPath = "CONIN$"
