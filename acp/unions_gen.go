@@ -27,6 +27,9 @@ func (v UnknownToolCallContent) toolCallContent(e *encoder) {
 	e.rawMembers("UnknownToolCallContent", v.Raw)
 }
 
+// MarshalJSON writes Raw.
+func (v UnknownToolCallContent) MarshalJSON() ([]byte, error) { return MarshalToolCallContent(v) }
+
 func (v ToolCallBlock) toolCallContent(e *encoder) {
 	e.lit(`,"type":"content"`)
 	v.encodeMembers(e)
@@ -121,6 +124,9 @@ type UnknownContentBlock struct {
 func (v UnknownContentBlock) contentBlock(e *encoder) {
 	e.rawMembers("UnknownContentBlock", v.Raw)
 }
+
+// MarshalJSON writes Raw.
+func (v UnknownContentBlock) MarshalJSON() ([]byte, error) { return MarshalContentBlock(v) }
 
 func (v TextContent) contentBlock(e *encoder) {
 	e.lit(`,"type":"text"`)
@@ -233,6 +239,9 @@ func (v UnknownResourceContents) resourceContents(e *encoder) {
 	e.rawMembers("UnknownResourceContents", v.Raw)
 }
 
+// MarshalJSON writes Raw.
+func (v UnknownResourceContents) MarshalJSON() ([]byte, error) { return MarshalResourceContents(v) }
+
 func (v TextResourceContents) resourceContents(e *encoder) {
 	v.encodeMembers(e)
 }
@@ -308,6 +317,11 @@ type UnknownElicitationPropertySchema struct {
 
 func (v UnknownElicitationPropertySchema) elicitationPropertySchema(e *encoder) {
 	e.rawMembers("UnknownElicitationPropertySchema", v.Raw)
+}
+
+// MarshalJSON writes Raw.
+func (v UnknownElicitationPropertySchema) MarshalJSON() ([]byte, error) {
+	return MarshalElicitationPropertySchema(v)
 }
 
 func (v StringPropertySchema) elicitationPropertySchema(e *encoder) {
@@ -425,6 +439,9 @@ type UnknownMultiSelectItems struct {
 func (v UnknownMultiSelectItems) multiSelectItems(e *encoder) {
 	e.rawMembers("UnknownMultiSelectItems", v.Raw)
 }
+
+// MarshalJSON writes Raw.
+func (v UnknownMultiSelectItems) MarshalJSON() ([]byte, error) { return MarshalMultiSelectItems(v) }
 
 func (v StringMultiSelectItems) multiSelectItems(e *encoder) {
 	e.lit(`,"type":"string"`)
@@ -579,6 +596,9 @@ type UnknownSessionUpdate struct {
 func (v UnknownSessionUpdate) sessionUpdate(e *encoder) {
 	e.rawMembers("UnknownSessionUpdate", v.Raw)
 }
+
+// MarshalJSON writes Raw.
+func (v UnknownSessionUpdate) MarshalJSON() ([]byte, error) { return MarshalSessionUpdate(v) }
 
 // UserMessageChunk is the SessionUpdate with sessionUpdate "user_message_chunk".
 type UserMessageChunk ContentChunk
@@ -881,6 +901,11 @@ func (v UnstableUnknownPlanUpdateContent) unstablePlanUpdateContent(e *encoder) 
 	e.rawMembers("UnstableUnknownPlanUpdateContent", v.Raw)
 }
 
+// MarshalJSON writes Raw.
+func (v UnstableUnknownPlanUpdateContent) MarshalJSON() ([]byte, error) {
+	return MarshalUnstablePlanUpdateContent(v)
+}
+
 func (v UnstablePlanItems) unstablePlanUpdateContent(e *encoder) {
 	e.lit(`,"type":"items"`)
 	v.encodeMembers(e)
@@ -973,6 +998,11 @@ func (v UnknownAvailableCommandInput) availableCommandInput(e *encoder) {
 	e.rawMembers("UnknownAvailableCommandInput", v.Raw)
 }
 
+// MarshalJSON writes Raw.
+func (v UnknownAvailableCommandInput) MarshalJSON() ([]byte, error) {
+	return MarshalAvailableCommandInput(v)
+}
+
 func (v UnstructuredCommandInput) availableCommandInput(e *encoder) {
 	v.encodeMembers(e)
 }
@@ -1041,6 +1071,9 @@ type UnstableOtherStateUpdate struct {
 func (v UnstableOtherStateUpdate) unstableStateUpdate(e *encoder) {
 	e.rawMembers("UnstableOtherStateUpdate", v.Raw)
 }
+
+// MarshalJSON writes Raw.
+func (v UnstableOtherStateUpdate) MarshalJSON() ([]byte, error) { return MarshalUnstableStateUpdate(v) }
 
 func (v UnstableRunningStateUpdate) unstableStateUpdate(e *encoder) {
 	e.lit(`,"state":"running"`)
@@ -1149,6 +1182,9 @@ func (v UnknownMCPServer) mcpServer(e *encoder) {
 	e.rawMembers("UnknownMCPServer", v.Raw)
 }
 
+// MarshalJSON writes Raw.
+func (v UnknownMCPServer) MarshalJSON() ([]byte, error) { return MarshalMCPServer(v) }
+
 func (v MCPServerHTTP) mcpServer(e *encoder) {
 	e.lit(`,"type":"http"`)
 	v.encodeMembers(e)
@@ -1253,6 +1289,11 @@ type UnknownRequestPermissionOutcome struct {
 
 func (v UnknownRequestPermissionOutcome) requestPermissionOutcome(e *encoder) {
 	e.rawMembers("UnknownRequestPermissionOutcome", v.Raw)
+}
+
+// MarshalJSON writes Raw.
+func (v UnknownRequestPermissionOutcome) MarshalJSON() ([]byte, error) {
+	return MarshalRequestPermissionOutcome(v)
 }
 
 func (v CancelledPermissionOutcome) requestPermissionOutcome(e *encoder) {

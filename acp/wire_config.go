@@ -24,6 +24,11 @@ type UnknownSessionConfigSelectOptions struct {
 	Raw jsontext.Value
 }
 
+// MarshalJSON writes Raw.
+func (v UnknownSessionConfigSelectOptions) MarshalJSON() ([]byte, error) {
+	return marshalUnion(SessionConfigSelectOptions(v), encodeSessionConfigSelectOptions)
+}
+
 func (v SessionConfigSelectFlat) sessionConfigSelectOptions(e *encoder) {
 	encodeSlice(e, v, func(e *encoder, v *SessionConfigSelectOption) { v.encodeWire(e) })
 }

@@ -36,6 +36,11 @@ type UnknownElicitationContentValue struct {
 	Raw jsontext.Value
 }
 
+// MarshalJSON writes Raw.
+func (v UnknownElicitationContentValue) MarshalJSON() ([]byte, error) {
+	return marshalUnion(ElicitationContentValue(v), encodeElicitationContentValue)
+}
+
 func (v ElicitationString) elicitationContentValue(e *encoder)  { e.str(string(v)) }
 func (v ElicitationInteger) elicitationContentValue(e *encoder) { e.int(int64(v)) }
 func (v ElicitationNumber) elicitationContentValue(e *encoder)  { e.float(float64(v)) }

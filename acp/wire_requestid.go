@@ -47,6 +47,18 @@ func (id RequestID) String() string {
 	return id.raw
 }
 
+// MarshalJSON writes the id as it came.
+func (id RequestID) MarshalJSON() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalJSON reads a number, a string or null.
+func (id *RequestID) UnmarshalJSON(b []byte) error {
+	v, err := unmarshalUnion(b, decodeRequestID)
+	if err == nil {
+		*id = v
+	}
+	return err
+}
+
 func decodeRequestID(d *decoder) (RequestID, error) {
 	at := d.i
 	switch c := d.b[at]; {

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
 )
@@ -72,6 +73,15 @@ func TestRequestIDsAreEchoedAsTheyCame(t *testing.T) {
 		v, _, err := decodeAs[CancelRequestNotification](text)
 		if err != nil || encoded(t, &v) != text {
 			t.Errorf("%s: written back as %s, %v", text, encoded(t, &v), err)
+		}
+	}
+	for _, text := range []string{`7`, `"a"`, `null`} {
+		var id RequestID
+		if err := json.Unmarshal([]byte(text), &id); err != nil || id.String() != text {
+			t.Errorf("%s: got %s, %v", text, id, err)
+		}
+		if b, err := json.Marshal(id); err != nil || string(b) != text {
+			t.Errorf("%s: written as %s, %v", text, b, err)
 		}
 	}
 	if n, ok := NumberID(-4).Number(); !ok || n != -4 {

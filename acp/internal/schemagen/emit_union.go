@@ -92,6 +92,10 @@ func (m *model) writeUnknown(s *source, d *def) {
 	}
 	s.f("}\n")
 	s.f("func (v %s) %s(e *encoder) {\ne.rawMembers(%q, v.Raw)\n}\n", u.unknown, u.method, u.unknown)
+	if !u.flat {
+		s.f("// MarshalJSON writes Raw.")
+		s.f("func (v %s) MarshalJSON() ([]byte, error) { return Marshal%s(v) }\n", u.unknown, d.goName)
+	}
 }
 
 func (m *model) writeVariant(s *source, d *def, v *variant) {
