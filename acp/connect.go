@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/wherry-acp/wherry/acp/internal/jsonrpc"
+	"github.com/wherry-acp/wherry/acp/process"
 )
 
 // Defaults of ClientOptions.
@@ -65,6 +66,9 @@ type ClientOptions struct {
 	// StartTimeout bounds the handshake, for Spawn with the start of the process; 0 means
 	// 30 seconds.
 	StartTimeout time.Duration
+
+	// Process says how Spawn's process is watched and ended.
+	Process process.Options
 
 	// CancelGrace bounds the wait for the result of a turn that was cancelled; 0 means 10
 	// seconds.

@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,14 @@ import (
 	"github.com/wherry-acp/wherry/acp/transport"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs the tests, or, in a child process, one of the agents of spawn_test.go.
+func TestMain(m *testing.M) {
+	if kind := os.Getenv("ACP_TEST_AGENT"); kind != "" {
+		playAgent(kind)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // scripted is an agent made of functions; a nil one has a plain behaviour.
 type scripted struct {
