@@ -36,7 +36,7 @@ const (
 	DefaultInboundBytes  = 64 << 20
 	DefaultOutboundBytes = 4 << 20
 	DefaultHeldBytes     = 16 << 20
-	DefaultEndGrace      = 100 * time.Millisecond
+	DefaultEndGrace      = 750 * time.Millisecond
 )
 
 // Bounds of an orderly end.

@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"fmt"
 	"runtime/debug"
 
@@ -184,7 +185,11 @@ func (c *Conn) errorAnswer(r *Request, err error) *Error {
 	if errors.Is(context.Cause(r.ctx), ErrCancelled) && (errors.Is(err, context.Canceled) || errors.Is(err, ErrCancelled)) {
 		return &Error{Code: CodeCancelled, Message: "Request cancelled"}
 	}
-	c.log.Error("request failed", "method", r.Method, "error", err)
+	level := slog.LevelError
+	if errors.Is(context.Cause(r.ctx), ErrClosed) {
+		level = slog.LevelDebug // the peer is gone: nothing went wrong here
+	}
+	c.log.Log(r.ctx, level, "request failed", "method", r.Method, "error", err)
 	return &Error{Code: CodeInternalError, Message: "Internal error"}
 }
 
