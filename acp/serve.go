@@ -204,8 +204,8 @@ func (s *agentSide) ready(ctx context.Context) error {
 	if hello != nil {
 		select {
 		case <-hello:
-		case <-s.client.Done():
-			return s.client.Err()
+		case <-ctx.Done(): // not when the peer has stopped sending: it may still read
+			return context.Cause(ctx)
 		}
 	}
 	s.mu.Lock()

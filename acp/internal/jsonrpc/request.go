@@ -3,8 +3,8 @@ package jsonrpc
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 
 	"github.com/go-json-experiment/json/jsontext"
