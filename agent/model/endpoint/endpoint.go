@@ -46,6 +46,8 @@ func (e *Endpoint) HTTP() *http.Client {
 	c := *base
 	c.Timeout = 0 // a stream may last; the watchdog and the context end it
 	c.Transport = &transport{next: base.Transport}
+	// A redirect would take the key along to another host: only one of the headers that carry keys is known to net/http.
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c
 }
 

@@ -23,6 +23,7 @@ func (m *Model) chatRequest(req model.Request) api.ChatCompletionRequest {
 	if m.own || reasoningName(m.info.Name) {
 		out.MaxCompletionTokens = req.MaxOutput
 	} else {
+		//lint:ignore SA1019 it is the one that servers like OpenAI know
 		out.MaxTokens = req.MaxOutput
 	}
 	for _, t := range req.Tools {

@@ -262,3 +262,13 @@ func (p Provider) testNetwork(t *testing.T) {
 		}
 	}
 }
+
+func (p Provider) testRedirect(t *testing.T) {
+	elsewhere, _ := p.start(t)
+	s, m := p.start(t)
+	s.QueueHandler(http.RedirectHandler(elsewhere.URL+p.Path, http.StatusTemporaryRedirect))
+	a := Collect(t.Context(), m, Prompt("x"))
+	if errorKind(a.Err) != model.ErrGarbage || elsewhere.Last() != nil {
+		t.Errorf("got %+v; the other host saw %v", a, elsewhere.Last())
+	}
+}

@@ -47,6 +47,7 @@ func Run(t *testing.T, p Provider) {
 	t.Run("ending the context closes the connection", p.testCancel)
 	t.Run("leaving the loop closes the connection", p.testLeave)
 	t.Run("a long answer arrives whole", p.testLong)
+	t.Run("a redirect is not followed, so that the key stays", p.testRedirect)
 	t.Run("a host that is not there is an error of the network", p.testNetwork)
 }
 
