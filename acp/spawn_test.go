@@ -44,7 +44,8 @@ func playAgent(kind string) {
 			_, err := acp.ClientFrom(ctx).RequestPermission(ctx, acp.RequestPermissionRequest{SessionID: req.SessionID})
 			_ = err
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {}
+			<-time.After(time.Hour)
+			return acp.PromptResponse{}, nil
 		}})
 	case "hangs":
 		fmt.Fprintln(os.Stderr, "thinking")
@@ -54,8 +55,8 @@ func playAgent(kind string) {
 		child := exec.Command("sh", "-c", `trap "" TERM INT HUP; while :; do sleep 1; done`)
 		_ = child.Start()
 		fmt.Fprintln(os.Stderr, "child", child.Process.Pid)
-		go func() { _ = acp.ServeStdio(context.Background(), hello{}, nil) }()
-		select {}
+		_ = acp.ServeStdio(context.Background(), hello{}, nil)
+		<-time.After(time.Hour)
 	case "env":
 		serve(&scripted{newSession: func(context.Context, acp.NewSessionRequest) (acp.NewSessionResponse, error) {
 			return acp.NewSessionResponse{SessionID: acp.SessionID("secret=" + os.Getenv("MY_SECRET_KEY") + " path=" + strconv.FormatBool(os.Getenv("PATH") != ""))}, nil
