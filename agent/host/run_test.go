@@ -220,7 +220,9 @@ func TestACommandThatIgnoresTheRequestToEndIsKilledSoon(t *testing.T) {
 	if !errors.Is(err, cause) || exit.Signal != "SIGKILL" || exit.Code != -1 || exit.TimedOut || exit.Output != "ready\n" {
 		t.Errorf("%+v, %v", exit, err)
 	}
-	t.Logf("gone after %v", time.Since(before))
+	if took := time.Since(before); took > 10*grace {
+		t.Errorf("gone only after %v", took)
+	}
 	for _, pid := range pids(t, dir+"/pids") {
 		wantGone(t, pid)
 	}
@@ -294,6 +296,15 @@ func TestOutputIsSeenWhileTheCommandRuns(t *testing.T) {
 		t.Errorf("%q", out.buf.String())
 	}
 	_ = p.Close()
+}
+
+func TestManySmallWritesComeInFewPieces(t *testing.T) {
+	l := newLocal(t, tempRoot(t))
+	out := newOutput()
+	exit := run(t, l, Command{Line: "i=0; while [ $i -lt 3000 ]; do echo $i; i=$((i+1)); done", Output: out.take})
+	if most := int(exit.Duration/coalesce) + 3; len(out.sizes) > most {
+		t.Errorf("%d pieces in %v", len(out.sizes), exit.Duration)
+	}
 }
 
 func TestFiftyMegabytesNeitherBlockNorFlood(t *testing.T) {

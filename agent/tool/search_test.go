@@ -147,6 +147,12 @@ func TestTheMatcherFindsTheLinesThatMatchByThemselves(t *testing.T) {
 	})
 }
 
+func TestAPatternWithALineBreakMatchesNoLine(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "a\nb\na\n"})
+	wantText(t, b.call("search", `{"pattern":"a\\nb","regex":true}`).Text, "no matches")
+	wantText(t, b.call("search", `{"pattern":"a\\nb|b","regex":true}`).Text, "1 matches in 1 files\nf:2: b")
+}
+
 func TestAClassThatMatchesLineBreaksDoesNotMakeASearchSlow(t *testing.T) {
 	b := newBench(t, map[string]string{"big.txt": strings.Repeat("\"\n", 1<<20)})
 	wantText(t, b.call("search", `{"pattern":"\"[^x]*z","regex":true}`).Text, "no matches") // far beyond the time-out when it is quadratic
