@@ -7,7 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 )
 
@@ -24,6 +26,16 @@ func run() error {
 	codex := flag.String("codex", "", "the codex-acp command")
 	runs := flag.Int("runs", 11, "how often each agent is started")
 	flag.Parse()
+	for _, program := range []*string{wherry, coder, codex} {
+		path, err := exec.LookPath(*program)
+		if err == nil {
+			path, err = filepath.Abs(path) // agents are started elsewhere
+		}
+		if err != nil {
+			return fmt.Errorf("find the program to measure (scripts/bench gets them all): %w", err)
+		}
+		*program = path
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 

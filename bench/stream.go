@@ -156,6 +156,7 @@ func streamTable(ctx context.Context, runs int) (table, error) {
 		name string
 		turn func(context.Context) (time.Duration, error)
 	}{
+		{"wherry agent to wherry client", wherryTurn},
 		{"coder agent to coder client, held back (*)", func(ctx context.Context) (time.Duration, error) { return coderTurn(ctx, true) }},
 		{"the bytes alone, a write each", plainCopy},
 	}
