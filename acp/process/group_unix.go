@@ -9,30 +9,35 @@ import (
 	"time"
 )
 
-// group is a process group, led by the child.
-type group struct{ id int }
+// A Group is a child process and everything that it has started: a process group on
+// Unix, a job object on Windows. The zero value is ready for Prepare.
+type Group struct{ id int }
 
-func (g *group) prepare(cmd *exec.Cmd) {
+// Prepare makes cmd start as the leader of the group, without a controlling terminal.
+func (g *Group) Prepare(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	cmd.SysProcAttr.Setpgid = true
+	cmd.SysProcAttr.Setsid = true // a session has a process group of its own
 }
 
-func (g *group) started(cmd *exec.Cmd) error {
+// Started takes cmd in after it has been started.
+func (g *Group) Started(cmd *exec.Cmd) error {
 	g.id = cmd.Process.Pid
 	return nil
 }
 
-func (g *group) terminate() { _ = syscall.Kill(-g.id, syscall.SIGTERM) }
+// Terminate asks every process of the group to end.
+func (g *Group) Terminate() { _ = syscall.Kill(-g.id, syscall.SIGTERM) }
 
-func (g *group) kill() { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
+// Kill ends every process of the group.
+func (g *Group) Kill() { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
 
 // alive reports whether any process of the group exists.
-func (g *group) alive() bool { return syscall.Kill(-g.id, 0) == nil }
+func (g *Group) alive() bool { return syscall.Kill(-g.id, 0) == nil }
 
-// wait waits until the group is empty, at most d.
-func (g *group) wait(d time.Duration) {
+// Wait waits until the group is empty, at most d.
+func (g *Group) Wait(d time.Duration) {
 	end := time.NewTimer(d)
 	defer end.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -46,9 +51,11 @@ func (g *group) wait(d time.Duration) {
 	}
 }
 
-func (g *group) close() {}
+// Close gives up what the group holds in this process.
+func (g *Group) Close() {}
 
-func signalOf(state *os.ProcessState) string {
+// Signal returns the name of the signal that ended a process, "" if none did.
+func Signal(state *os.ProcessState) string {
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return ws.Signal().String()
 	}

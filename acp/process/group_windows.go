@@ -19,14 +19,16 @@ const (
 	jobKillOnClose    = 0x2000
 )
 
-// group is a job object that ends its processes when it is closed.
-type group struct{ job syscall.Handle }
+// A Group is a child process and everything that it has started: a process group on
+// Unix, a job object on Windows. The zero value is ready for Prepare.
+type Group struct{ job syscall.Handle }
 
 func procedure(name string) *syscall.LazyProc {
 	return syscall.NewLazyDLL("kernel32.dll").NewProc(name)
 }
 
-func (g *group) prepare(cmd *exec.Cmd) {
+// Prepare makes cmd start as the leader of the group.
+func (g *Group) Prepare(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -46,7 +48,8 @@ type extendedLimits struct {
 	peakProcessMemory, peakJobMemory uintptr
 }
 
-func (g *group) started(cmd *exec.Cmd) error {
+// Started takes cmd in after it has been started.
+func (g *Group) Started(cmd *exec.Cmd) error {
 	job, _, err := procedure("CreateJobObjectW").Call(0, 0)
 	if job == 0 {
 		return fmt.Errorf("create job object: %w", err)
@@ -54,39 +57,43 @@ func (g *group) started(cmd *exec.Cmd) error {
 	g.job = syscall.Handle(job)
 	limits := extendedLimits{flags: jobKillOnClose}
 	if ok, _, err := procedure("SetInformationJobObject").Call(job, jobExtendedLimits, uintptr(unsafe.Pointer(&limits)), unsafe.Sizeof(limits)); ok == 0 {
-		g.close()
+		g.Close()
 		return fmt.Errorf("limit job object: %w", err)
 	}
 	child, err := syscall.OpenProcess(processSetQuota|processTerminate, false, uint32(cmd.Process.Pid))
 	if err != nil {
-		g.close()
+		g.Close()
 		return fmt.Errorf("open process: %w", err)
 	}
 	defer syscall.CloseHandle(child)
 	if ok, _, err := procedure("AssignProcessToJobObject").Call(job, uintptr(child)); ok == 0 {
-		g.close()
+		g.Close()
 		return fmt.Errorf("assign process to job object: %w", err)
 	}
 	return nil
 }
 
-// terminate does nothing: Windows has no polite request that reaches a console program
-// of another group; the closed input was it.
-func (g *group) terminate() {}
+// Terminate does nothing: Windows has no polite request that reaches a console program
+// of another group.
+func (g *Group) Terminate() {}
 
-func (g *group) kill() {
+// Kill ends every process of the group.
+func (g *Group) Kill() {
 	if g.job != 0 {
 		_, _, _ = procedure("TerminateJobObject").Call(uintptr(g.job), 1)
 	}
 }
 
-func (g *group) wait(time.Duration) {}
+// Wait waits until the group is empty, at most d.
+func (g *Group) Wait(time.Duration) {}
 
-func (g *group) close() {
+// Close gives up what the group holds in this process.
+func (g *Group) Close() {
 	if g.job != 0 {
 		_ = syscall.CloseHandle(g.job)
 		g.job = 0
 	}
 }
 
-func signalOf(*os.ProcessState) string { return "" }
+// Signal returns the name of the signal that ended a process, "" if none did.
+func Signal(*os.ProcessState) string { return "" }

@@ -48,7 +48,7 @@ type Process struct {
 	stdin  *os.File
 	stdout *os.File
 	errs   *tail
-	group  group
+	group  Group
 
 	exited chan struct{}
 	status error // of Wait; set when exited is closed
@@ -140,11 +140,11 @@ func Start(cmd *exec.Cmd, opts *Options) (*Process, error) {
 	if cmd.Env == nil {
 		cmd.Env = Environment()
 	}
-	p.group.prepare(cmd)
+	p.group.Prepare(cmd)
 	if err := cmd.Start(); err != nil {
 		return fail(err)
 	}
-	if err := p.group.started(cmd); err != nil {
+	if err := p.group.Started(cmd); err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		return fail(err)
@@ -196,7 +196,7 @@ func (p *Process) Err(cause error) *ExitError {
 	e := &ExitError{Command: p.cmd.Path, Stderr: p.Stderr(), Err: cause}
 	if state := p.cmd.ProcessState; state != nil {
 		e.Code = state.ExitCode()
-		e.Signal = signalOf(state)
+		e.Signal = Signal(state)
 	}
 	if exit := (*exec.ExitError)(nil); p.status != nil && !errors.As(p.status, &exit) {
 		e.Err = errors.Join(cause, p.status)
@@ -212,16 +212,16 @@ func (p *Process) Close() error {
 		defer close(p.gone)
 		_ = p.stdin.Close()
 		if !p.wait(p.opts.EndGrace) {
-			p.group.terminate()
+			p.group.Terminate()
 			p.wait(p.opts.TermGrace)
 		} else {
-			p.group.terminate() // descendants that have outlived it
-			p.group.wait(p.opts.TermGrace)
+			p.group.Terminate() // descendants that have outlived it
+			p.group.Wait(p.opts.TermGrace)
 		}
-		p.group.kill()
+		p.group.Kill()
 		p.wait(p.opts.TermGrace)
 		_ = p.stdout.Close()
-		p.group.close()
+		p.group.Close()
 	})
 	<-p.gone
 	return nil
