@@ -4,7 +4,7 @@
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build gen fmt vet lint unit race script interop fuzz cross generated bench test clean
+.PHONY: help build gen fmt vet lint unit race script docs interop fuzz cross generated bench test clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ race: ## unit tests with the race detector (needs a C compiler)
 
 script: ## the scripts that run the real binary
 	@scripts/check script
+
+docs: ## what the documents say: code blocks, commands, links
+	@scripts/check docs
 
 interop: ## programs from other people against the real binary (needs node and npm)
 	@scripts/check interop
