@@ -236,12 +236,10 @@ func runWherry(t *testing.T, wherry, args string) {
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		t.Fatalf("wherry %s: %v\n%s%s", args, err, out, exit.Stderr)
-	}
-	if err != nil {
-		t.Fatalf("wherry %s: %v", args, err)
-	}
-	if len(strings.TrimSpace(string(out))) == 0 {
+		t.Errorf("wherry %s: %v\n%s%s", args, err, out, exit.Stderr)
+	} else if err != nil {
+		t.Errorf("wherry %s: %v", args, err)
+	} else if len(strings.TrimSpace(string(out))) == 0 {
 		t.Errorf("wherry %s printed nothing", args)
 	}
 }
