@@ -205,7 +205,11 @@ func (s *agentSide) ready(ctx context.Context) error {
 		select {
 		case <-hello:
 		case <-ctx.Done(): // not when the peer has stopped sending: it may still read
-			return context.Cause(ctx)
+			select {
+			case <-hello: // a request that has been cancelled is still a request
+			default:
+				return context.Cause(ctx)
+			}
 		}
 	}
 	s.mu.Lock()
@@ -229,6 +233,9 @@ func (s *agentSide) Request(ctx context.Context, r *jsonrpc.Request) (any, error
 		defer s.endTurn(session, turn)
 	}
 	if err := s.ready(ctx); err != nil {
+		if turn != nil && isCancelled(ctx) {
+			return l.answer(ctx, &PromptResponse{StopReason: StopCancelled}, nil)
+		}
 		return nil, toWire(ctx, err, nil)
 	}
 	if strings.HasPrefix(r.Method, "_") {
