@@ -127,6 +127,16 @@ func TestACopyOfAStateIsASnapshot(t *testing.T) {
 	})
 }
 
+func TestTwoCopiesOfAStateGoTheirOwnWays(t *testing.T) {
+	state := stateOf(numbered(request("call_1"), request("call_2"), request("call_3"))) // and room for a fourth
+	a, b := state, state
+	a.Apply(session.Event{Session: "sess_a", Seq: 4, Data: request("call_4")})
+	b.Apply(session.Event{Session: "sess_b", Seq: 4, Data: request("call_5")})
+	if got := a.Calls[3].Call; got != "call_4" {
+		t.Errorf("the open call of one copy became %s of the other", got)
+	}
+}
+
 // A session that is loaded again is the session that was left.
 func TestAStateFromTheStoreIsTheOneBuiltLive(t *testing.T) {
 	store := session.NewMemory()

@@ -61,7 +61,6 @@ const (
 	sqlitePerm     = 3
 	sqliteBusy     = 5
 	sqliteReadOnly = 8
-	sqliteIOErr    = 10
 	sqliteCorrupt  = 11
 	sqliteFull     = 13
 	sqliteCantOpen = 14
