@@ -250,6 +250,9 @@ func outerRules(root string) (rules, []string) {
 				rs = rs.with(y, data, names[:i])
 			}
 		}
+		if rs.excluded(names[:i+1], true) { // the person opened it nevertheless: then only what is below counts
+			rs[layerGit], rs[layerPlain] = nil, nil
+		}
 	}
 	return rs, names
 }

@@ -107,6 +107,19 @@ func TestARootInsideARepositoryHasTheRepositorysRules(t *testing.T) {
 	}
 }
 
+func TestARootThatItsRepositoryIgnoresIsNotEmpty(t *testing.T) {
+	repo := tempRoot(t)
+	for name, text := range map[string]string{
+		".git/HEAD": "", ".gitignore": "/versions/*\n*.log\n",
+		"versions/one/a.txt": "", "versions/one/b.log": "", "versions/one/sub/.gitignore": "c.txt\n", "versions/one/sub/c.txt": "",
+	} {
+		put(t, repo+"/"+name, text)
+	}
+	if got := names(t, newLocal(t, repo+"/versions/one"), "."); got != "a.txt b.log sub/.gitignore" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestAWalkStopsWhenItsVisitorOrItsContextSaysSo(t *testing.T) {
 	dir := tempRoot(t)
 	for i := range 5 {
