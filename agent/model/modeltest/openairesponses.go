@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // responses is OpenAI's responses.
@@ -148,7 +149,8 @@ type responsesStream struct {
 	c      *Conversation
 	seq    int
 	output []any
-	cur    piece // the item that is being written; kind "" if none
+	cur    piece // the item that is being written; kind "" if none. Its text is in said until it ends
+	said   strings.Builder
 }
 
 func (responses) stream(c *Conversation, out *sse) writer { return &responsesStream{sse: out, c: c} }
@@ -201,6 +203,10 @@ func (s *responsesStream) begin(p piece) {
 // end closes the open item, if any.
 func (s *responsesStream) end() {
 	p := s.cur
+	if p.kind == "text" || p.kind == "thought" {
+		p.text = s.said.String()
+		s.said.Reset()
+	}
 	switch p.kind {
 	case "":
 		return
@@ -222,13 +228,13 @@ func (s *responsesStream) end() {
 
 func (s *responsesStream) text(t string) {
 	s.begin(piece{kind: "text"})
-	s.cur.text += t
+	s.said.WriteString(t)
 	s.event("response.output_text.delta", s.at(map[string]any{"content_index": 0, "delta": t}))
 }
 
 func (s *responsesStream) thought(t string) {
 	s.begin(piece{kind: "thought"})
-	s.cur.text += t
+	s.said.WriteString(t)
 	s.event("response.reasoning_summary_text.delta", s.at(map[string]any{"summary_index": 0, "delta": t}))
 }
 

@@ -5,8 +5,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -16,25 +18,34 @@ import (
 )
 
 func main() {
-	if err := run(); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "modeldouble:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
-	addr := flag.String("addr", "127.0.0.1:0", "`address` to listen on")
-	script := flag.String("script", "", "`file` with replies for prompts without directives")
-	models := flag.String("models", "fake", "model `names` to list, separated by commas")
-	key := flag.String("key", "", "the only API `key` that is taken (any if empty)")
-	fallback := flag.String("default", "ok", "the `reply` when nothing else answers")
-	plain := flag.Bool("tools-only", true, "carry out directives only in requests that offer tools")
-	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: modeldouble [flags]\n\nFlags:")
-		flag.PrintDefaults()
-		fmt.Fprint(flag.CommandLine.Output(), "\nDirectives in a prompt:\n", modeltest.Help, "\n", modeltest.ScriptHelp)
+// run serves until ctx ends.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("modeldouble", flag.ContinueOnError)
+	addr := flags.String("addr", "127.0.0.1:0", "`address` to listen on")
+	script := flags.String("script", "", "`file` with replies for prompts without directives")
+	models := flags.String("models", "fake", "model `names` to list, separated by commas")
+	key := flags.String("key", "", "the only API `key` that is taken (any if empty)")
+	fallback := flags.String("default", "ok", "the `reply` when nothing else answers")
+	plain := flags.Bool("tools-only", true, "carry out directives only in requests that offer tools")
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), "usage: modeldouble [flags]\n\nFlags:")
+		flags.PrintDefaults()
+		fmt.Fprint(flags.Output(), "\nDirectives in a prompt:\n", modeltest.Help, "\n", modeltest.ScriptHelp)
 	}
-	flag.Parse()
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
 
 	opts := modeltest.Options{Addr: *addr, Default: *fallback, Models: strings.Split(*models, ","), Key: *key, NeedTools: *plain}
 	var queue []string
@@ -47,15 +58,15 @@ func run() error {
 			return fmt.Errorf("script %s: %w", *script, err)
 		}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	s, err := modeltest.Listen(opts)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	s.Queue(queue...)
-	fmt.Println(s.URL)
+	if _, err := fmt.Fprintln(out, s.URL); err != nil {
+		return err
+	}
 	<-ctx.Done()
 	return nil
 }
