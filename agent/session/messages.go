@@ -10,7 +10,8 @@ import (
 // Messages is the conversation as a model is shown it, made from a session's events in order (any prefix of a log
 // will do). It is always one that a provider takes:
 //
-//   - roles alternate as providers want: what comes from the same side without a break is one message;
+//   - roles alternate as providers want: what comes from the same side without a break is one message, and a prompt that
+//     was never answered is followed by a sentence that says so;
 //   - every call is answered exactly once, in the message after it; a call without a [CallDone] is answered by a
 //     sentence that says so, and whether it may have had an effect;
 //   - ids of calls are the session's own, unique in the whole conversation;
@@ -123,6 +124,10 @@ func (s *step) answered() bool {
 	return calls
 }
 
+// unanswered stands where a turn ended before the model said anything, so that its prompt is not taken for a part of the
+// next one.
+const unanswered = "(This prompt was not answered: the turn ended before.)"
+
 func (c *conversation) messages() []model.Message {
 	var out []model.Message
 	add := func(role model.Role, parts []model.Part) {
@@ -136,6 +141,9 @@ func (c *conversation) messages() []model.Message {
 		out = append(out, model.Message{Role: role, Parts: parts})
 	}
 	for _, s := range c.steps {
+		if n := len(out); n > 0 && out[n-1].Role == model.RoleUser && len(s.user) > 0 {
+			add(model.RoleAssistant, []model.Part{model.Text{Text: unanswered}})
+		}
 		add(model.RoleUser, s.user)
 		said, results := s.parts()
 		add(model.RoleAssistant, said)

@@ -177,6 +177,8 @@ func result(call, s string, failed bool) model.Part {
 	return model.ToolResult{CallID: call, Name: "edit", Parts: []model.Part{text(s)}, Failed: failed}
 }
 
+const notAnswered = "(This prompt was not answered: the turn ended before.)"
+
 func TestMessages(t *testing.T) {
 	const (
 		ran    = "This call was running when the program ended. Whether it took effect is not known: look before doing it again."
@@ -208,7 +210,7 @@ func TestMessages(t *testing.T) {
 		{
 			"thoughts alone are no message",
 			[]session.Data{prompt("hi"), thought("1", "hm"), thoughtAll("1", `1`), prompt("again")},
-			[]model.Message{user(text("hi"), text("again"))},
+			[]model.Message{user(text("hi")), assistant(text(notAnswered)), user(text("again"))},
 		},
 		{
 			"results come in the order of the calls",
@@ -268,9 +270,11 @@ func TestMessages(t *testing.T) {
 			[]model.Message{user(text("hi")), assistant(calls("call_1")), results(model.ToolResult{CallID: "call_1", Name: "edit", Parts: []model.Part{model.Image{MIMEType: "image/png", Data: []byte{7}}}})},
 		},
 		{
-			"prompts that were not answered are one message",
+			"prompts that were not answered stay apart",
 			[]session.Data{prompt("one"), session.TurnEnded{Reason: session.StopCancelled}, prompt("two"), session.TurnEnded{Reason: session.StopFailed}, prompt("three")},
-			[]model.Message{user(text("one"), text("two"), text("three"))},
+			[]model.Message{
+				user(text("one")), assistant(text(notAnswered)), user(text("two")), assistant(text(notAnswered)), user(text("three")),
+			},
 		},
 		{
 			"an empty prompt is still one",
