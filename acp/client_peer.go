@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,20 +129,46 @@ func ask[R any, PR pointer[R]](ctx context.Context, c *Client, method, gate stri
 }
 
 // Update sends a session update (session/update). It returns when the update is queued;
-// updates arrive in the order of the calls.
+// updates arrive in the order of the calls. When ctx has ended nothing is sent: to tell
+// how cancelled work ended, use context.WithoutCancel.
 func (c *Client) Update(ctx context.Context, id SessionID, update SessionUpdate) error {
-	if gate := UpdateGate(update); gate != "" {
-		if err := c.gate(MethodSessionUpdate, gate); err != nil {
-			return err
-		}
+	return c.Notify(ctx, SessionNotification{SessionID: id, Update: update})
+}
+
+// fit leaves out of an answer the boolean options that the client does not understand.
+func (c *Client) fit(m Message) {
+	switch m := m.(type) {
+	case *NewSessionResponse:
+		m.ConfigOptions = c.options(m.ConfigOptions)
+	case *LoadSessionResponse:
+		m.ConfigOptions = c.options(m.ConfigOptions)
+	case *ResumeSessionResponse:
+		m.ConfigOptions = c.options(m.ConfigOptions)
+	case *UnstableForkSessionResponse:
+		m.ConfigOptions = c.options(m.ConfigOptions)
+	case *SetSessionConfigOptionResponse:
+		m.ConfigOptions = c.options(m.ConfigOptions)
 	}
-	return c.notify(ctx, id, MethodSessionUpdate, &SessionNotification{SessionID: id, Update: update})
+}
+
+func (c *Client) options(all []SessionConfigOption) []SessionConfigOption {
+	boolean := func(o SessionConfigOption) bool { _, is := o.Kind.(SessionConfigBoolean); return is }
+	if !slices.ContainsFunc(all, boolean) || c.Can("clientCapabilities.session.configOptions.boolean") {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), boolean)
 }
 
 // Notify sends a session notification with its _meta; see Update.
 func (c *Client) Notify(ctx context.Context, n SessionNotification) error {
-	if err := c.gate(MethodSessionUpdate, UpdateGate(n.Update)); err != nil {
-		return err
+	if gate := UpdateGate(n.Update); gate != "" {
+		if err := c.gate(MethodSessionUpdate, gate); err != nil {
+			return err
+		}
+	}
+	if u, ok := n.Update.(ConfigOptionUpdate); ok {
+		u.ConfigOptions = c.options(u.ConfigOptions)
+		n.Update = u
 	}
 	return c.notify(ctx, n.SessionID, MethodSessionUpdate, &n)
 }

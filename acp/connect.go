@@ -46,7 +46,8 @@ type ClientOptions struct {
 	Elicitation ElicitationHandler
 
 	// Updates gets the session updates that belong to no running turn or load, in order
-	// for each session. A slow one slows its session only.
+	// for each session. A slow one slows its session only. What it asks of the agent it
+	// must ask with its own context, or it would wait for itself.
 	Updates func(ctx context.Context, n SessionNotification)
 
 	// AuthStatus gets auth/status_update notifications.
@@ -266,8 +267,17 @@ func (a *RemoteAgent) Err() error {
 	return err
 }
 
+// Wait waits until the connection has ended and then, bounded, for its handlers. It
+// returns nil after an orderly end.
+func (a *RemoteAgent) Wait() error {
+	<-a.conn.Closed()
+	a.wait()
+	return ended(a.Err())
+}
+
 // Close ends the connection, and the agent's process and all its descendants if Spawn
-// started it, and waits, bounded, for handlers. It may be called more than once.
+// started it. It does not wait for handlers, so they may call it; Wait does. It may be
+// called more than once.
 func (a *RemoteAgent) Close() error {
 	err := a.conn.Close()
 	if a.onClose != nil {

@@ -110,6 +110,20 @@ func AfterResponse(ctx context.Context, f func(ctx context.Context)) {
 	scope.request.After(f)
 }
 
+// RequestIDFrom returns the id of the request that a handler's context belongs to, for an
+// elicitation that belongs to the request and not to a session. It panics if ctx is not
+// that of a request handler.
+func RequestIDFrom(ctx context.Context) RequestID {
+	scope, ok := ctx.Value(requestKey{}).(*requestScope)
+	if !ok {
+		panic("acp: RequestIDFrom needs the context of a request handler")
+	}
+	if id := scope.request.ID; !id.IsNull() {
+		return RequestID{id.String()}
+	}
+	return RequestID{}
+}
+
 // requestScope is what belongs to one request that is being handled.
 type requestScope struct {
 	request *jsonrpc.Request
@@ -119,7 +133,10 @@ type requestScope struct {
 }
 
 // turnContext lets session/cancel reach a prompt.
-type turnContext struct{ cancel context.CancelCauseFunc }
+type turnContext struct {
+	cancel   context.CancelCauseFunc
+	answered chan struct{} // closed when the prompt's answer is queued
+}
 
 // agentSide is the upper layer of the agent's connection.
 type agentSide struct {
@@ -158,12 +175,25 @@ func (s *agentSide) Begin(ctx context.Context, r *jsonrpc.Request) context.Conte
 	case MethodSessionNew, MethodUnstableSessionFork:
 		r.Hold()
 	case MethodSessionLoad, MethodSessionResume:
-		s.client.conn.OpenKey(string(sessionOf(r.Params)))
+		id := string(sessionOf(r.Params))
+		fresh := s.client.conn.OpenKey(id)
+		r.Done(func(failed bool) {
+			if failed && fresh {
+				s.client.conn.CloseKey(id)
+			}
+		})
 	case MethodSessionPrompt:
-		ctx, cancel := context.WithCancelCause(ctx)
-		turn := &turnContext{cancel}
-		r.Value = turn
 		id := SessionID(sessionOf(r.Params))
+		fresh := s.client.conn.OpenKey(string(id)) // of another connection, for this turn
+		ctx, cancel := context.WithCancelCause(ctx)
+		turn := &turnContext{cancel: cancel, answered: make(chan struct{})}
+		r.Value = turn
+		r.Done(func(bool) {
+			s.endTurn(id, turn)
+			if fresh {
+				s.client.conn.CloseKey(string(id))
+			}
+		})
 		s.mu.Lock()
 		if s.turns[id] == nil {
 			s.turns[id] = make(map[*turnContext]struct{})
@@ -178,6 +208,7 @@ func (s *agentSide) Begin(ctx context.Context, r *jsonrpc.Request) context.Conte
 // endTurn forgets a prompt.
 func (s *agentSide) endTurn(id SessionID, turn *turnContext) {
 	turn.cancel(nil)
+	close(turn.answered)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.turns[id], turn)
@@ -194,6 +225,23 @@ func (s *agentSide) cancelSession(id SessionID) {
 	}
 	s.mu.Unlock()
 	s.client.Unblock(id)
+}
+
+// settle waits until the prompts of a session, which have been cancelled, are answered.
+func (s *agentSide) settle(ctx context.Context, id SessionID) {
+	s.mu.Lock()
+	var open []*turnContext
+	for turn := range s.turns[id] {
+		open = append(open, turn)
+	}
+	s.mu.Unlock()
+	for _, turn := range open {
+		select {
+		case <-turn.answered:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // ready waits for the handshake.
@@ -229,9 +277,6 @@ func (s *agentSide) Request(ctx context.Context, r *jsonrpc.Request) (any, error
 	}
 	turn, _ := r.Value.(*turnContext)
 	session := SessionID(sessionOf(r.Params))
-	if turn != nil {
-		defer s.endTurn(session, turn)
-	}
 	if err := s.ready(ctx); err != nil {
 		if turn != nil && isCancelled(ctx) {
 			return l.answer(ctx, &PromptResponse{StopReason: StopCancelled}, nil)
@@ -251,6 +296,7 @@ func (s *agentSide) Request(ctx context.Context, r *jsonrpc.Request) (any, error
 	}
 	if r.Method == MethodSessionClose {
 		s.cancelSession(session)
+		s.settle(ctx, session)
 	}
 	m, err := route.call(ctx, l, s.agent, r.Params)
 	s.endScope(ctx)
@@ -261,6 +307,7 @@ func (s *agentSide) Request(ctx context.Context, r *jsonrpc.Request) (any, error
 		m, err = &PromptResponse{StopReason: StopCancelled}, nil
 	}
 	if err == nil {
+		s.client.fit(m)
 		s.announce(r, session, m)
 	}
 	return l.answer(ctx, m, err)

@@ -449,8 +449,8 @@ func (c *Conn) Handled(key string) <-chan struct{} {
 	return mark.done
 }
 
-// OpenKey tells that the peer knows key; see Request.Hold.
-func (c *Conn) OpenKey(key string) { c.out.openKey(key) }
+// OpenKey tells that the peer knows key; see Request.Hold. It reports whether that is new.
+func (c *Conn) OpenKey(key string) bool { return c.out.openKey(key) }
 
 // CloseKey takes OpenKey back.
 func (c *Conn) CloseKey(key string) { c.out.closeKey(key) }

@@ -187,12 +187,16 @@ func (o *outbox) hold() {
 	o.mu.Unlock()
 }
 
-// openKey lets frames of key pass.
-func (o *outbox) openKey(key string) {
+// openKey lets frames of key pass. It reports whether they did not before.
+func (o *outbox) openKey(key string) bool {
 	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, ok := o.open[key]; ok {
+		return false
+	}
 	o.open[key] = struct{}{}
 	o.unhold()
-	o.mu.Unlock()
+	return true
 }
 
 // closeKey forgets key.

@@ -26,6 +26,7 @@ type Request struct {
 	holds bool
 	open  string
 	after []func(context.Context)
+	done  func(failed bool)
 }
 
 // Hold, called from Begin, holds back notifications whose key the peer cannot know yet:
@@ -46,6 +47,10 @@ func (r *Request) Open(key string) { r.open = key }
 // what it sends is written after the answer. It does not run if the answer is an error.
 // It is called by the handler before it returns.
 func (r *Request) After(f func(context.Context)) { r.after = append(r.after, f) }
+
+// Done sets the function that runs, in the handler's goroutine, when the answer is queued
+// or can not be; failed says that it is an error. It is called from Begin.
+func (r *Request) Done(f func(failed bool)) { r.done = f }
 
 // Cancel ends the handler's context.
 func (r *Request) Cancel(cause error) { r.cancel(cause) }
@@ -160,6 +165,9 @@ func (c *Conn) answer(r *Request, result any, err error) {
 	}
 	sendErr := c.out.send(c.ioCtx, f, "", nil)
 	r.cancel(nil)
+	if r.done != nil {
+		c.guard("done "+r.Method, func() { r.done(failed) })
+	}
 	if sendErr != nil {
 		c.log.Debug("answer not sent", "method", r.Method, "error", sendErr)
 		return
