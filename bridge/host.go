@@ -106,13 +106,13 @@ func (h *editorHost) unchanged(ctx context.Context, path string, base host.Versi
 		return h.unchangedOnDisk(ctx, path, base)
 	case err != nil:
 		return fmt.Errorf("%s: the editor does not give its content now, so nothing was written", path)
-	case base.Source == host.FromEditor && now.Version.Digest != base.Digest:
-		return fmt.Errorf("%s: %w", path, host.ErrChanged)
-	case base.Source == host.FromDisk && now.Version.Digest != base.Digest:
+	case now.Version.Digest == base.Digest:
+		return nil
+	case base.Source == host.FromDisk:
 		return fmt.Errorf("%s: was read from the disk because the editor did not answer, and the editor now has another "+
 			"text: view it again before changing it", path)
 	}
-	return nil
+	return fmt.Errorf("%s: %w", path, host.ErrChanged)
 }
 
 func (h *editorHost) readEditor(ctx context.Context, path string) (host.Text, error) {
