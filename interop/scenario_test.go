@@ -28,13 +28,16 @@ type scenario struct {
 
 // step is one thing the client does.
 type step struct {
-	Do       string   `json:"do"` // initialize, new, prompt, converse, load, together
+	Do       string   `json:"do"` // initialize, new, prompt, converse, load, request, together
 	Session  string   `json:"session,omitempty"`
 	Cwd      string   `json:"cwd,omitempty"`
 	Text     string   `json:"text,omitempty"`
 	Answers  []string `json:"answers,omitempty"`  // to permission requests: kinds of options, in order
 	CancelAt string   `json:"cancelAt,omitempty"` // cancel when a tool call has this status
 	Steps    []step   `json:"steps,omitempty"`    // of together: at the same time
+
+	Method string         `json:"method,omitempty"` // of request
+	Params map[string]any `json:"params,omitempty"` // of request; the session's id is added
 }
 
 // played is what came of a scenario.

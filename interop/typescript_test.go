@@ -3,6 +3,7 @@
 package interop
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -248,6 +249,76 @@ func TestSessionsInSeveralFoldersAtOnceDoNotMix(t *testing.T) {
 				if said := strings.Contains(text, "this is "+other); said != (other == name) {
 					t.Errorf("the session of %s says of %s: %q", name, other, text)
 				}
+			}
+		}
+	})
+}
+
+func TestSessionsAreListedByFolderAndDeleted(t *testing.T) {
+	here, elsewhere := folder(t, nil), folder(t, nil)
+	list := step{Do: "request", Method: "session/list", Params: map[string]any{"cwd": here}}
+	p := playWherry(
+		t, t.TempDir(), false,
+		step{Do: "new", Session: "older", Cwd: here},
+		step{Do: "prompt", Session: "older", Text: "search for the older needle"},
+		step{Do: "new", Session: "other", Cwd: elsewhere},
+		step{Do: "prompt", Session: "other", Text: "search for the other needle"},
+		step{Do: "new", Session: "newer", Cwd: here},
+		step{Do: "prompt", Session: "newer", Text: "search for the newer needle"},
+		list,
+		step{Do: "request", Method: "session/delete", Session: "newer"},
+		list,
+	)
+	for i, want := range map[int][]string{6: {"newer", "older"}, 8: {"older"}} {
+		var response struct {
+			Sessions []struct {
+				SessionID string `json:"sessionId"`
+				Cwd       string `json:"cwd"`
+				Title     string `json:"title"`
+			} `json:"sessions"`
+		}
+		if err := json.Unmarshal(p.Steps[i].Response, &response); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range response.Sessions {
+			for name, id := range p.Sessions {
+				if id == s.SessionID {
+					got = append(got, name)
+					if !strings.Contains(s.Title, name) || s.Cwd != here {
+						t.Errorf("the session %s is listed with the title %q in %s", name, s.Title, s.Cwd)
+					}
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("listed are %v, expected %v", got, want)
+		}
+	}
+}
+
+func TestTheModesAreSetAndWhatTheyAllowIsNotAsked(t *testing.T) {
+	withAndWithoutEditor(t, func(t *testing.T, editor bool) {
+		dir := folder(t, nil)
+		mode := func(id string) step {
+			return step{Do: "request", Method: "session/set_mode", Session: "s", Params: map[string]any{"modeId": id}}
+		}
+		p := playWherry(
+			t, t.TempDir(), editor,
+			step{Do: "new", Session: "s", Cwd: dir},
+			mode("edits"),
+			step{Do: "prompt", Session: "s", Text: "create edits.txt: hello"},
+			mode("auto"),
+			step{Do: "prompt", Session: "s", Text: "run echo hello > auto.txt"},
+			mode("off"),
+			step{Do: "prompt", Session: "s", Text: "create off.txt: hello"},
+		)
+		for i, name := range map[int]string{2: "edits.txt", 4: "auto.txt", 6: "off.txt"} {
+			if asked := p.Steps[i].Permissions; len(asked) != 0 {
+				t.Errorf("%s was asked: %+v", name, asked)
+			}
+			if _, there := onDisk(t, filepath.Join(dir, name)); there != (name != "off.txt") {
+				t.Errorf("%s is there: %v", name, there)
 			}
 		}
 	})

@@ -111,6 +111,11 @@ async function play(agent, step) {
 			const response = await agent.request(acp.methods.agent.session.load, { sessionId, cwd: step.cwd, mcpServers: [] });
 			return { response, updates: state(sessionId).updates.slice(before) };
 		}
+		case "request": { // any other method of a session, or of none
+			const params = { ...step.params };
+			if (step.session) params.sessionId = sessions.get(step.session);
+			return { response: await agent.request(step.method, params) };
+		}
 		case "together":
 			return { steps: await Promise.all(step.steps.map((inner) => attempt(agent, inner))) };
 		default:
