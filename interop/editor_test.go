@@ -98,7 +98,7 @@ func (e *editor) read(params json.RawMessage) (any, *rpcError) {
 	e.reads++
 	text, open := e.buffers[p.Path]
 	switch {
-	case e.failReads, e.onRead != nil && e.onRead(e, p.Path, e.reads):
+	case e.onRead != nil && e.onRead(e, p.Path, e.reads):
 		return nil, &rpcError{Code: -32603, Message: "Internal error"}
 	case !open:
 		return nil, &rpcError{Code: -32002, Message: "Resource not found"}
