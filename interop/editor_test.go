@@ -22,7 +22,6 @@ type editor struct {
 	buffers   map[string]string
 	writes    []fileCall
 	asked     []permissionRequest
-	failReads bool                                               // fs/read_text_file fails
 	onAsk     func(e *editor, r permissionRequest) (kind string) // the person; nil allows once
 	onRead    func(e *editor, path string, n int) (failed bool)  // n counts from 1
 	reads     int                                                // so far

@@ -35,7 +35,6 @@ type rawClient struct {
 	next    int
 	pending map[string]chan message
 	updates map[string][]update
-	changed chan struct{} // closed and replaced at every update
 	wire    []wireLine
 }
 
@@ -65,7 +64,7 @@ func startWherry(t *testing.T, home string, handle map[string]handler, env ...st
 	t.Helper()
 	c := &rawClient{
 		t: t, cmd: exec.Command(installed.wherry, "acp"), stderr: &lockedBuffer{}, handle: handle,
-		ended: make(chan struct{}), pending: map[string]chan message{}, updates: map[string][]update{}, changed: make(chan struct{}),
+		ended: make(chan struct{}), pending: map[string]chan message{}, updates: map[string][]update{},
 	}
 	c.cmd.Env, c.cmd.Stderr = append(agentEnv(home), env...), c.stderr
 	c.cmd.Dir = home
@@ -147,8 +146,6 @@ func (c *rawClient) take(line []byte) {
 		}
 		if json.Unmarshal(m.Params, &n) == nil {
 			c.updates[n.SessionID] = append(c.updates[n.SessionID], n.Update)
-			close(c.changed)
-			c.changed = make(chan struct{})
 		}
 	case m.Method != "" && m.ID != nil:
 		go c.answer(m)
@@ -302,29 +299,6 @@ func (c *rawClient) updatesOf(session string) []update {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]update(nil), c.updates[session]...)
-}
-
-// await waits until the session has an update like this.
-func (c *rawClient) await(session, what string, is func(update) bool) {
-	c.t.Helper()
-	timeout := time.After(answerTimeout)
-	for {
-		c.mu.Lock()
-		updates, changed := c.updates[session], c.changed
-		c.mu.Unlock()
-		for _, u := range updates {
-			if is(u) {
-				return
-			}
-		}
-		select {
-		case <-changed:
-		case <-c.ended:
-			c.t.Fatalf("wherry ended before %s\nits standard error:\n%s", what, c.stderr)
-		case <-timeout:
-			c.t.Fatalf("waited %v for %s in vain", answerTimeout, what)
-		}
-	}
 }
 
 // eventually waits for something that only looking can tell, such as a process that is gone.

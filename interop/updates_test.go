@@ -68,14 +68,6 @@ func (c toolCall) diffs() []callContent {
 	return slices.DeleteFunc(slices.Clone(c.Content), func(p callContent) bool { return p.Type != "diff" })
 }
 
-func (c toolCall) text() string {
-	var b strings.Builder
-	for _, p := range c.Content {
-		b.WriteString(p.Content.Text)
-	}
-	return b.String()
-}
-
 // toolCalls folds updates into their tool calls, in the order in which they began.
 func toolCalls(updates []update) []toolCall {
 	var calls []toolCall
