@@ -50,7 +50,7 @@ type ClientOptions struct {
 	// must ask with its own context, or it would wait for itself.
 	Updates func(ctx context.Context, n SessionNotification)
 
-	// AuthStatus gets auth/status_update notifications.
+	// UnstableAuthStatus gets auth/status_update notifications.
 	UnstableAuthStatus func(ctx context.Context, n UnstableAuthStatusUpdateNotification)
 
 	// UnstableMCP answers mcp/message requests for MCP servers that the client hosts.

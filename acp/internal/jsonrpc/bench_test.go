@@ -16,10 +16,6 @@ type sessionKey struct{ funcs }
 
 func (sessionKey) Key(_ string, params jsontext.Value) []byte { return params[14 : 14+21] }
 
-type selfEncoded struct{ jsontext.Value }
-
-func (s selfEncoded) MarshalJSONTo(enc *jsontext.Encoder) error { return enc.WriteValue(s.Value) }
-
 // BenchmarkNotifications measures small notifications from one connection to the other
 // through memory, handled in order.
 func BenchmarkNotifications(b *testing.B) {
