@@ -72,8 +72,20 @@ func clientRoutes() []route[*clientHandler] {
 	}
 }
 
+// A clientWire is a RemoteAgent as its connection sees it.
+type clientWire struct{ agent *RemoteAgent }
+
+var _ jsonrpc.Handler = clientWire{}
+
+// Key implements jsonrpc.Handler.
+func (clientWire) Key(_ string, params jsontext.Value) []byte { return sessionOf(params) }
+
+// Urgent implements jsonrpc.Handler.
+func (clientWire) Urgent(string, jsontext.Value) bool { return false }
+
 // Begin implements jsonrpc.Handler.
-func (a *RemoteAgent) Begin(ctx context.Context, r *jsonrpc.Request) context.Context {
+func (w clientWire) Begin(ctx context.Context, r *jsonrpc.Request) context.Context {
+	a := w.agent
 	if r.Method != MethodSessionRequestPermission && r.Method != MethodElicitationCreate {
 		return ctx
 	}
@@ -89,7 +101,8 @@ func (a *RemoteAgent) Begin(ctx context.Context, r *jsonrpc.Request) context.Con
 }
 
 // Request implements jsonrpc.Handler.
-func (a *RemoteAgent) Request(ctx context.Context, r *jsonrpc.Request) (any, error) {
+func (w clientWire) Request(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	a := w.agent
 	if done, ok := r.Value.(func()); ok {
 		defer done()
 	}
@@ -150,7 +163,8 @@ func (a *RemoteAgent) question(ctx context.Context, r *jsonrpc.Request, route ro
 }
 
 // Notification implements jsonrpc.Handler.
-func (a *RemoteAgent) Notification(ctx context.Context, method string, params jsontext.Value) {
+func (w clientWire) Notification(ctx context.Context, method string, params jsontext.Value) {
+	a := w.agent
 	var err error
 	switch method {
 	case MethodSessionUpdate:

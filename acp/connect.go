@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/wherry-acp/wherry/acp/internal/jsonrpc"
 	"github.com/wherry-acp/wherry/acp/process"
 )
@@ -161,7 +159,7 @@ func connect(ctx context.Context, t Transport, opts *ClientOptions, onClose func
 	if err := a.prepare(); err != nil {
 		return nil, fmt.Errorf("connect to agent: %w", err)
 	}
-	a.conn = jsonrpc.New(t, a, opts.wire())
+	a.conn = jsonrpc.New(t, clientWire{a}, opts.wire())
 	a.conn.Start(ctx)
 	start := opts.StartTimeout
 	if start <= 0 {
@@ -320,11 +318,3 @@ func (a *RemoteAgent) onSession(id SessionID) *jsonrpc.Call {
 	}
 	return on(id)
 }
-
-// Key implements jsonrpc.Handler.
-func (a *RemoteAgent) Key(_ string, params jsontext.Value) []byte { return sessionOf(params) }
-
-// Urgent implements jsonrpc.Handler.
-func (a *RemoteAgent) Urgent(string, jsontext.Value) bool { return false }
-
-var _ jsonrpc.Handler = (*RemoteAgent)(nil)
