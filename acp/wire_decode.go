@@ -130,13 +130,16 @@ func (d *decoder) unquote() []byte {
 
 // stringEnd returns the offset behind the string that starts at i.
 func stringEnd(b []byte, i int) int {
-	for i++; ; {
-		n := bytes.IndexByte(b[i:], '"')
-		esc := bytes.IndexByte(b[i:i+n], '\\')
+	i++
+	quote := i + bytes.IndexByte(b[i:], '"') // searched for again only when it was an escaped one: the cost grows with b alone
+	for {
+		esc := bytes.IndexByte(b[i:quote], '\\')
 		if esc < 0 {
-			return i + n + 1
+			return quote + 1
 		}
-		i += esc + 2
+		if i += esc + 2; i > quote {
+			quote = i + bytes.IndexByte(b[i:], '"')
+		}
 	}
 }
 
