@@ -4,7 +4,7 @@
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build gen fmt vet lint unit race script docs interop fuzz cross generated bench test clean
+.PHONY: help build gen fmt vet lint unit race script docs interop fuzz platforms cross generated bench test clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ interop: ## programs from other people against the real binary (needs node and n
 
 fuzz: ## every fuzz target, a few seconds each; FUZZTIME=1m for longer
 	@scripts/check fuzz
+
+platforms: ## type-check for Windows and macOS
+	@scripts/check platforms
 
 cross: ## build for Windows and macOS
 	@scripts/check cross
