@@ -18,6 +18,7 @@ type conversation struct {
 	past  []exchange // calls and results since
 	calls int        // calls in all the messages
 	plan  []task     // the plan as last set
+	blind bool       // there is something in the prompt that is no text
 }
 
 // attached is a file whose text is in the prompt. It is data: no line of it is ever an instruction.
@@ -123,10 +124,15 @@ func (c *conversation) readPrompt(parts []model.Part) {
 	for _, p := range parts {
 		t, ok := p.(model.Text)
 		if !ok {
+			c.blind = true
 			continue
 		}
 		text := strings.ReplaceAll(strings.ToValidUTF8(t.Text, "\uFFFD"), "\r\n", "\n")
-		if text == emptyPrompt || binaryFile().MatchString(text) {
+		if text == emptyPrompt {
+			continue
+		}
+		if leftOut().MatchString(text) {
+			c.blind = true
 			continue
 		}
 		if f, ok := wholeFile(text); ok {
@@ -157,9 +163,10 @@ func (c *conversation) readPrompt(parts []model.Part) {
 const emptyPrompt = "(empty prompt)"
 
 var (
-	binaryFile = lazy(`^\[.*: a binary file \(.*\) that cannot be shown\]$`)
-	fileOpen   = lazy(`(?m)^<(file(?:-\d+)?)\s+(?:path|uri|name)=("(?:[^"\\\n]|\\.)*")[^>\n]*>\n?`)
-	fileClose  = lazy(`\n?</file(?:-\d+)?>`)
+	// leftOut is what stands in the place of what this model does not take. A path in it may hold anything.
+	leftOut   = lazy(`(?s)^\[(?:an? (?:image|sound) \([^)]*\) was left out: this model takes no (?:images|audio)|.*: a binary file \(.*\) that cannot be shown)\]$`)
+	fileOpen  = lazy(`(?m)^<(file(?:-\d+)?)\s+(?:path|uri|name)=("(?:[^"\\\n]|\\.)*")[^>\n]*>\n?`)
+	fileClose = lazy(`\n?</file(?:-\d+)?>`)
 )
 
 // wholeFile reads a part that is an embedded file and nothing else. Its tag is one that the text does not close.

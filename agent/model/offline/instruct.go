@@ -27,6 +27,8 @@ const (
 func (c conversation) work(t *turn) error {
 	p := parse(c.text)
 	switch {
+	case c.blind && c.text == "" && len(c.files)+len(c.links) == 0:
+		t.say(blindness)
 	case len(p.problems) > 0:
 		t.say(sayProblems(p))
 		return nil

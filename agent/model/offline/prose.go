@@ -30,6 +30,8 @@ const configure = "For a real language model set `ANTHROPIC_API_KEY`, `OPENAI_AP
 const greeting = "I am wherry's offline model. I am not a language model: I answer questions about this folder by searching and quoting it, " +
 	"and I carry out plain instructions such as `read README.md` or `run go test ./...`; `help` lists them.\n\n" + configure
 
+const blindness = "I cannot look at pictures, sounds or binary files: I work with text alone. Ask about this folder in words; `help` lists what I can do.\n"
+
 // block quotes lines of a file in a fence.
 func block(path string, lines []string) string { return blockIn(language(path), lines) }
 
