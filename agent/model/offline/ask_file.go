@@ -55,7 +55,7 @@ func (a *asker) aboutFiles(c conversation) (bool, error) {
 			if r.failed || more.first != v.last()+1 {
 				break
 			}
-			v.lines, v.next = append(v.lines, more.lines...), more.next
+			v.lines, v.next, v.cut = append(v.lines, more.lines...), more.next, append(v.cut, more.cut...)
 		}
 		if answered, err := a.aboutView(v, l); err != nil || answered {
 			return answered, err
@@ -120,7 +120,11 @@ func (a *asker) aboutView(v view, at mention) (bool, error) {
 	local.add(hits)
 	places := local.places()
 	if len(places) == 0 {
-		a.sayf("`%s` has no line with %s; this is from the rest of the folder.\n\n", v.path, listOr(a.q.terms))
+		has := "has no line with"
+		if len(v.cut) > 0 || v.next > 0 {
+			has = "is too long for me to see all of it; what I saw has no line with"
+		}
+		a.sayf("`%s` %s %s; this is from the rest of the folder.\n\n", v.path, has, listOr(a.q.terms))
 		return false, nil
 	}
 	best := a.choose(places)

@@ -327,31 +327,43 @@ func (w *worker) command(ins runIns) (outcome, error) {
 	return done, nil
 }
 
-// content views a whole file, page by page. complete is false when there is more than a few pages of it.
-func (w *worker) content(path string) (text string, complete bool, failure *reply, err error) {
+// seenText is what was seen of a file.
+type seenText struct {
+	text  string
+	whole bool // nothing of it is missing
+	toEnd bool // its end was seen
+}
+
+// content views a whole file, page by page, but no more than a few pages of it.
+func (w *worker) content(path string) (seen seenText, failure *reply, err error) {
 	const pages = 4
 	var lines []string
 	from := 0
+	seen.whole = true
 	for range pages {
 		r, err := w.askOne("view", viewArgs{Path: path, From: from})
 		if err != nil {
-			return "", false, nil, err
+			return seenText{}, nil, err
 		}
 		if r.failed {
-			return "", false, &r, nil
+			return seenText{}, &r, nil
 		}
 		v := readView(path, r.text)
 		lines = append(lines, v.lines...)
+		seen.whole = seen.whole && len(v.cut) == 0
 		if v.next <= from {
-			return strings.Join(lines, "\n"), true, nil, nil
+			seen.toEnd = v.toEnd()
+			break
 		}
 		from = v.next
 	}
-	return strings.Join(lines, "\n"), false, nil, nil
+	seen.text = strings.Join(lines, "\n")
+	seen.whole = seen.whole && seen.toEnd
+	return seen, nil, nil
 }
 
 func (w *worker) replace(ins replaceIns) (outcome, error) {
-	text, complete, failure, err := w.content(ins.path)
+	seen, failure, err := w.content(ins.path)
 	if err != nil {
 		return halted, err
 	}
@@ -359,6 +371,7 @@ func (w *worker) replace(ins replaceIns) (outcome, error) {
 		w.failedTo("replace in `"+ins.path+"`", *failure)
 		return halted, nil
 	}
+	text := seen.text
 	var edits []edit
 	for _, p := range ins.pairs {
 		e := edit{Old: p.old.literal(), New: p.new.literal(), All: ins.all}
@@ -368,7 +381,7 @@ func (w *worker) replace(ins replaceIns) (outcome, error) {
 		} else if e.Old == plain && !strings.Contains(text, `\n`) {
 			e.New = p.new.text()
 		}
-		if complete {
+		if seen.whole { // else the tool decides
 			if reason := checkEdit(text, e, ins.path); reason != "" {
 				w.sayf("%s\n\n", reason)
 				return halted, nil
@@ -429,7 +442,7 @@ func (w *worker) edited(path string, r reply) outcome {
 
 // appendTo adds lines at the end: an edit of the last lines, as few as are unique in the file.
 func (w *worker) appendTo(ins appendIns) (outcome, error) {
-	text, complete, failure, err := w.content(ins.path)
+	seen, failure, err := w.content(ins.path)
 	if err != nil {
 		return halted, err
 	}
@@ -437,7 +450,8 @@ func (w *worker) appendTo(ins appendIns) (outcome, error) {
 		w.failedTo("append to `"+ins.path+"`", *failure)
 		return halted, nil
 	}
-	if !complete {
+	text := seen.text
+	if !seen.toEnd {
 		w.sayf("`%s` is too long for me to append to: I did not see its end.\n\n", ins.path)
 		return halted, nil
 	}

@@ -36,3 +36,35 @@ func mustRead(c *chat, name string) string {
 	}
 	return text
 }
+
+func TestAReplacementThatIsNotInTheShownPartOfALineIsLeftToTheTool(t *testing.T) {
+	long := strings.Repeat("x", 2_000_000)
+	c := newChat(t, newFolder(t, map[string]string{"long.txt": long + " one", "both.txt": "one " + long + " one\n"}))
+	l := c.say(`replace "one" with "two" in long.txt`)
+	if l.callNames() != "view edit" || mustRead(c, "long.txt") != long+" two" {
+		t.Errorf("%s", clip(l.log, 400))
+	}
+	l = c.say(`replace "one" with "two" in both.txt`) // the tool sees both
+	if l.callNames() != "view edit" || mustRead(c, "both.txt") != "one "+long+" one\n" || strings.Contains(l.answer, "Edited") {
+		t.Errorf("%s", clip(l.log, 400))
+	}
+	l = c.say(`append "end" to long.txt`)
+	if mustRead(c, "long.txt") != long+" two" || !strings.Contains(l.answer, "I did not see its end") {
+		t.Errorf("%s", clip(l.log, 400))
+	}
+}
+
+func TestTextIsAppendedToAFileWithALongLineInTheMiddle(t *testing.T) {
+	before := strings.Repeat("x", 3000) + "\nlast\n"
+	c := newChat(t, newFolder(t, map[string]string{"a.txt": before}))
+	if l := c.say(`append "end" to a.txt`); mustRead(c, "a.txt") != before+"end\n" {
+		t.Errorf("%s", clip(l.log, 400))
+	}
+}
+
+func TestALineThatWasShownInPartIsNotSaidToLackAWord(t *testing.T) {
+	c := newChat(t, newFolder(t, map[string]string{"a.txt": strings.Repeat("x ", 3000) + "zebra\n"}))
+	if l := c.say("where is the zebra in a.txt?"); strings.Contains(l.answer, "`a.txt` has no line") {
+		t.Errorf("%s", clip(l.log, 400))
+	}
+}

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -67,11 +68,14 @@ type view struct {
 	lines []string // verbatim
 	total int      // lines in the file, 0 when it does not say
 	next  int      // where to go on, 0 at the end
+	known bool     // it said which lines it shows, of how many
+	cut   []int    // the numbers of lines that are shown in part
 }
 
 var (
 	viewHead = lazy(`^(.*) \(lines? (\d+)(?:-(\d+))? of (\d+)\)`)
 	viewLine = lazy(`^ *(\d+)\t(.*)$`)
+	viewCut  = lazy(`… \(\d+ characters in this line\)$`)
 	viewNext = lazy(`^…?.*\bfrom=(\d+)`)
 )
 
@@ -81,6 +85,7 @@ func readView(path, text string) view {
 	if m := viewHead().FindStringSubmatch(lines[0]); m != nil {
 		v.path = m[1] // as it is shown: below the folder
 		v.total, _ = strconv.Atoi(m[4])
+		v.known = true
 	}
 	for _, line := range lines {
 		if m := viewLine().FindStringSubmatch(line); m != nil {
@@ -93,12 +98,20 @@ func readView(path, text string) view {
 			}
 			if n == v.first+len(v.lines) {
 				v.lines = append(v.lines, m[2])
+				if viewCut().MatchString(m[2]) {
+					v.cut = append(v.cut, n)
+				}
 			}
 		} else if m := viewNext().FindStringSubmatch(line); m != nil {
 			v.next, _ = strconv.Atoi(m[1])
 		}
 	}
 	return v
+}
+
+// toEnd tells whether the file's last line is shown, whole.
+func (v view) toEnd() bool {
+	return v.known && v.next == 0 && max(v.last(), 0) == v.total && !slices.Contains(v.cut, v.total)
 }
 
 // last is the number of the last line shown.
