@@ -32,6 +32,11 @@ type AgentOptions struct {
 	// has one.
 	AuthMethods []AuthMethod
 
+	// ConcurrentPrompts has a session's prompts handled as they come, also while another one
+	// is: for agents that steer a turn by further prompts. By default they wait for each
+	// other, in the order received, and session/cancel answers all of them.
+	ConcurrentPrompts bool
+
 	// Extensions handles methods that the protocol does not define, by name; the names
 	// begin with "_".
 	Extensions map[string]Extension
@@ -59,6 +64,7 @@ func Accept(ctx context.Context, t Transport, agent Agent, opts *AgentOptions) (
 		opts:   opts,
 		routes: make(map[string]route[Agent]),
 		turns:  make(map[SessionID]map[*turnContext]struct{}),
+		last:   make(map[SessionID]*turnContext),
 	}
 	s.caps = offer(agent, opts.Unstable)
 	if opts.Capabilities != nil {
@@ -135,7 +141,8 @@ type requestScope struct {
 // turnContext lets session/cancel reach a prompt.
 type turnContext struct {
 	cancel   context.CancelCauseFunc
-	answered chan struct{} // closed when the prompt's answer is queued
+	before   <-chan struct{} // closed when the session's prompt before this one is answered; nil if there is none
+	answered chan struct{}   // closed when the prompt's answer is queued
 }
 
 // agentSide is the upper layer of the agent's connection.
@@ -150,6 +157,7 @@ type agentSide struct {
 	hello  chan struct{} // the first initialize has been received; closed when it is answered
 	spoken bool          // an initialize has succeeded
 	turns  map[SessionID]map[*turnContext]struct{}
+	last   map[SessionID]*turnContext // the newest of turns
 }
 
 // Key implements jsonrpc.Handler.
@@ -198,7 +206,10 @@ func (s *agentSide) Begin(ctx context.Context, r *jsonrpc.Request) context.Conte
 		if s.turns[id] == nil {
 			s.turns[id] = make(map[*turnContext]struct{})
 		}
-		s.turns[id][turn] = struct{}{}
+		if last := s.last[id]; last != nil && !s.opts.ConcurrentPrompts {
+			turn.before = last.answered
+		}
+		s.turns[id][turn], s.last[id] = struct{}{}, turn
 		s.mu.Unlock()
 		return ctx
 	}
@@ -214,6 +225,7 @@ func (s *agentSide) endTurn(id SessionID, turn *turnContext) {
 	delete(s.turns[id], turn)
 	if len(s.turns[id]) == 0 {
 		delete(s.turns, id)
+		delete(s.last, id)
 	}
 }
 
@@ -297,6 +309,16 @@ func (s *agentSide) Request(ctx context.Context, r *jsonrpc.Request) (any, error
 	if r.Method == MethodSessionClose {
 		s.cancelSession(session)
 		s.settle(ctx, session)
+	}
+	if turn != nil && turn.before != nil {
+		select {
+		case <-turn.before:
+		case <-ctx.Done():
+			if isCancelled(ctx) {
+				return l.answer(ctx, &PromptResponse{StopReason: StopCancelled}, nil)
+			}
+			return nil, toWire(ctx, context.Cause(ctx), nil)
+		}
 	}
 	m, err := route.call(ctx, l, s.agent, r.Params)
 	s.endScope(ctx)

@@ -2,7 +2,10 @@ package acp_test
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/wherry-acp/wherry/acp"
@@ -25,6 +28,56 @@ func TestCloseCancelsTheSessionsTurnAndIsAnsweredAfterIt(t *testing.T) {
 	w.want(`last words`)
 	w.want(`"id":1,"result":{"stopReason":"cancelled"}`)
 	w.want(`"id":2,"result"`)
+}
+
+func TestPromptsOfASessionAreHandledInTheOrderReceivedAndCancelAnswersAll(t *testing.T) {
+	var mu sync.Mutex
+	var order []string
+	hold := make(chan struct{})
+	agent := &full{}
+	agent.prompt = func(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
+		mu.Lock()
+		order = append(order, acp.PlainText(req.Prompt...))
+		n := len(order)
+		mu.Unlock()
+		if n == 21 {
+			close(hold)
+			<-ctx.Done()
+			return acp.PromptResponse{}, ctx.Err()
+		}
+		return acp.PromptResponse{StopReason: acp.StopEndTurn}, nil
+	}
+	w := greeted(t, agent, nil)
+	var lines, want []string
+	for i := range 24 {
+		text := strconv.Itoa(i)
+		lines = append(lines, `{"jsonrpc":"2.0","id":`+text+`,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"`+text+`"}]}}`)
+		if i < 21 {
+			want = append(want, text)
+		}
+	}
+	w.send(lines...)
+	for range 20 {
+		w.want(`"result":{"stopReason":"end_turn"}`)
+	}
+	<-hold
+	w.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}`)
+	for range 4 {
+		w.want(`"result":{"stopReason":"cancelled"}`)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Equal(order, want) {
+		t.Errorf("handled %q", order)
+	}
+}
+
+func TestParamsThatAreLeftOutAreReadAsAnEmptyObject(t *testing.T) {
+	w := greeted(t, &full{}, nil)
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"session/list"}`)
+	w.want(`"id":1,"result"`)
+	w.send(`{"jsonrpc":"2.0","id":2,"method":"session/new"}`)
+	w.want(`"id":2,"error":{"code":-32602,"message":"Invalid params: cwd: required, missing"`)
 }
 
 func TestAPromptOnASessionOfAnotherConnectionIsNotHeldBackByANewSession(t *testing.T) {

@@ -34,6 +34,9 @@ type Codec struct {
 // A null is read as an empty object, since the protocol lets params and results be null.
 // Nothing in v refers to data afterwards. When it fails, v holds what was read until then.
 func (c Codec) Unmarshal(data []byte, v Message) error {
+	if len(data) == 0 { // absent
+		return c.unmarshalValid(nil, v)
+	}
 	if err := checkSyntax(data); err != nil {
 		return err
 	}

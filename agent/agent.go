@@ -28,7 +28,9 @@ type Options struct {
 	// is the offline model, a session says so once.
 	DefaultModel string
 	ModelChosen  bool
-	// Mode is the gate's mode for new sessions; empty means [approval.ModeAsk].
+	// Mode, when set, is the gate's mode in this process: with it every session is opened, whatever mode is stored for
+	// it, and it is not stored. The person can then choose another one, but out of [approval.ModeOff] there is no way.
+	// When it is empty, sessions have their stored mode, new ones [approval.ModeAsk].
 	Mode approval.Mode
 	// MaxSteps bounds the model calls of one turn; 0 means 100.
 	MaxSteps int
@@ -65,10 +67,7 @@ func New(opts Options) (*Agent, error) {
 	case opts.DefaultModel == "":
 		return nil, errors.New("agent: Options.DefaultModel is empty")
 	}
-	if opts.Mode == "" {
-		opts.Mode = approval.ModeAsk
-	}
-	if !opts.Mode.Valid() {
+	if opts.Mode != "" && !opts.Mode.Valid() {
 		return nil, fmt.Errorf("agent: unknown mode %q", opts.Mode)
 	}
 	if opts.MaxSteps == 0 {
@@ -92,7 +91,7 @@ func (a *Agent) Create(ctx context.Context, roots []string, face Face) (*Session
 		return nil, &FolderError{Err: err}
 	}
 	id := session.NewID()
-	first := session.Created{Roots: clean(roots), Mode: a.opts.Mode, Model: a.opts.DefaultModel}
+	first := session.Created{Roots: clean(roots), Mode: approval.ModeAsk, Model: a.opts.DefaultModel}
 	if err := a.opts.Store.Create(ctx, id, first); err != nil {
 		return nil, err
 	}
@@ -126,6 +125,14 @@ func (a *Agent) Open(ctx context.Context, id string, roots []string, face Face) 
 		return nil, err
 	}
 	return s, nil
+}
+
+// Modes are those that the person can choose from in this process.
+func (a *Agent) Modes() []approval.Mode {
+	if a.opts.Mode == approval.ModeOff {
+		return []approval.Mode{approval.ModeOff}
+	}
+	return approval.Modes()
 }
 
 // List describes stored sessions, newest first.

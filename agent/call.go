@@ -81,7 +81,7 @@ func (t *turn) call(ctx context.Context, tl tool.Tool, c session.CallRequested) 
 		return t.done(ctx, c, session.CallFailed, tool.Failure(
 			"The arguments are not valid JSON; nothing was done. They began: "+clip(text, 200)))
 	}
-	env := tool.Env{Host: t.s.host, Views: t.s, Plan: t.s}
+	env := tool.Env{Host: t.host, Views: t.s, Plan: t.s}
 	for range maxAttempts {
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // the turn's end closes the call
@@ -163,13 +163,14 @@ func (t *turn) permission(
 		t.s.agent.log.Warn("ask for permission", "session", t.s.id, "call", c.Call, "error", askErr)
 	case answer.Cancelled:
 		said.Answer, said.Reason = session.Unanswered, "the question was dismissed"
-	case answer.Allowed:
+	case answer.Nobody:
+		said.Answer = session.Unanswered
+	case answer.Allowed && answer.Scope == approval.ScopeSession && offers(d.Scopes, approval.ScopeSession):
+		said.Answer, said.Scope = session.Allowed, approval.ScopeSession
+		data = append(data, session.Configured{Edits: true})
+	case answer.Allowed && (answer.Scope == "" || answer.Scope == approval.ScopeOnce):
 		said.Answer, said.Scope = session.Allowed, approval.ScopeOnce
-		if answer.Scope == approval.ScopeSession && offers(d.Scopes, approval.ScopeSession) {
-			said.Scope = approval.ScopeSession
-			data = append(data, session.Configured{Edits: true})
-		}
-	default:
+	default: // also a yes to something that was not asked
 		said.Answer = session.Rejected
 	}
 	data[0] = said
@@ -183,6 +184,9 @@ func (t *turn) permission(
 	}
 	switch said.Answer {
 	case session.Allowed:
+		if said.Scope == approval.ScopeSession {
+			t.s.allowEdits()
+		}
 		return "allowed by the person (" + string(said.Scope) + ")", "", nil
 	case session.Rejected:
 		refused = "The person refused this."
@@ -192,7 +196,7 @@ func (t *turn) permission(
 		return "", refused, nil
 	}
 	refused = "Refused: " + said.Reason + "."
-	if timedOut {
+	if timedOut || answer.Nobody {
 		return "", refused, nil
 	}
 	// Nobody is there who could answer a next question either.

@@ -16,6 +16,8 @@ type Face interface {
 	Name() string
 	// Host gives what the agent may touch below these folders.
 	Host(roots []string) (host.Host, error)
+	// Rewind says that what is shown from now on is the conversation from its beginning.
+	Rewind()
 	// Show shows an event. live tells that it happens now, in a turn that this face itself asked for; otherwise it
 	// is replayed. Show may block while the client is slow, until ctx ends. Its error is not an event's fate: the
 	// turn ends by ctx, not by a failure to show.
@@ -40,4 +42,5 @@ type Answer struct {
 	Scope     approval.Scope // of an approval; empty means once
 	Reason    string         // the person's note
 	Cancelled bool           // the question was dismissed: the call is refused and the turn ends
+	Nobody    bool           // no person was there to answer; Reason says why
 }

@@ -146,6 +146,12 @@ func (f *fakeFace) Show(ctx context.Context, e session.Event, _ bool) error {
 	return nil
 }
 
+func (f *fakeFace) Rewind() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.shown = nil
+}
+
 func (f *fakeFace) Ask(ctx context.Context, q Question) (Answer, error) {
 	f.mu.Lock()
 	f.asked = append(f.asked, q)

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/wherry-acp/wherry/agent/model"
 	"github.com/wherry-acp/wherry/agent/session"
@@ -47,21 +48,28 @@ func fitParts(parts []model.Part, info model.Info) []model.Part {
 // sayDropped tells the person which blocks of the prompt the model will not see.
 func (t *turn) sayDropped(ctx context.Context) error {
 	info := t.model.Info()
-	images, sounds := 0, 0
+	images, sounds, files := 0, 0, 0
 	for _, b := range t.prompt {
 		switch {
 		case b.Type == session.BlockImage && !info.Images:
 			images++
 		case b.Type == session.BlockAudio && !info.Audio:
 			sounds++
+		case b.Type == session.BlockFile && b.Data != nil:
+			files++
 		}
 	}
-	if images+sounds == 0 {
+	var what []string
+	for _, left := range []struct {
+		count int
+		kind  string
+	}{{images, "image"}, {sounds, "sound"}, {files, "binary file"}} {
+		if left.count > 0 {
+			what = append(what, fmt.Sprintf("%d %s(s)", left.count, left.kind))
+		}
+	}
+	if len(what) == 0 {
 		return nil
 	}
-	what := fmt.Sprintf("%d image(s)", images)
-	if sounds > 0 {
-		what = fmt.Sprintf("%d image(s) and %d sound(s)", images, sounds)
-	}
-	return t.notice(ctx, "warning", "Left out of the prompt, because the model "+info.ID()+" does not take them: "+what+".")
+	return t.notice(ctx, "warning", "Left out of the prompt, because the model "+info.ID()+" does not take them: "+strings.Join(what, ", ")+".")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 	"github.com/wherry-acp/wherry/agent/session"
 	"github.com/wherry-acp/wherry/agent/tool"
 )
+
+// ErrMode says that a mode cannot be chosen.
+var ErrMode = errors.New("not a mode that can be chosen")
 
 // ErrClosed is returned by a session that has been closed.
 var ErrClosed = errors.New("the session is closed")
@@ -26,20 +30,26 @@ type Session struct {
 	agent *Agent
 	id    string
 	face  Face
-	host  host.Host
 
 	turn chan struct{} // holds one token; who has it runs a turn
 
-	mu     sync.Mutex // guards the rest, and keeps storing and showing in one order
+	mu     sync.Mutex                      // guards the rest, and keeps storing and showing in one order
+	mode   approval.Mode                   // of this process, in place of the stored one; empty for none
+	edits  bool                            // every edit was allowed in this process
+	tail   map[string]session.MessageDelta // what has been shown of messages and is not stored yet
 	events []session.Event
 	state  session.State
+	host   host.Host
 	lease  session.Lease
 	users  int // of the lease
 	closed bool
 }
 
 func newSession(a *Agent, id string, face Face, h host.Host) *Session {
-	s := &Session{agent: a, id: id, face: face, host: h, turn: make(chan struct{}, 1)}
+	s := &Session{
+		agent: a, id: id, face: face, host: h, mode: a.opts.Mode,
+		turn: make(chan struct{}, 1), tail: map[string]session.MessageDelta{},
+	}
 	s.turn <- struct{}{}
 	return s
 }
@@ -57,35 +67,83 @@ func (s *Session) State() session.State {
 	return state
 }
 
-// Replay shows the whole conversation to the face, in order.
+// Mode is the gate's mode now.
+func (s *Session) Mode() approval.Mode {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.effectiveMode()
+}
+
+func (s *Session) effectiveMode() approval.Mode {
+	if s.mode != "" {
+		return s.mode
+	}
+	return s.state.Mode
+}
+
+// Replay shows the whole conversation to the face, in order. A turn that runs goes on when it is done: what it shows
+// meanwhile waits.
 func (s *Session) Replay(ctx context.Context) error {
 	s.mu.Lock()
-	events := slices.Clone(s.events)
-	s.mu.Unlock()
-	for _, e := range events {
+	defer s.mu.Unlock()
+	s.face.Rewind()
+	for _, e := range s.events {
 		if err := s.face.Show(ctx, e, false); err != nil {
 			return err
 		}
 	}
+	for _, delta := range s.tail {
+		s.show(ctx, session.Event{Session: s.id, Time: time.Now(), Data: delta})
+	}
 	return nil
 }
 
-// SetMode changes the gate's mode, from the next call on.
-func (s *Session) SetMode(ctx context.Context, mode approval.Mode) error {
-	if !mode.Valid() {
-		return fmt.Errorf("unknown mode %q; the modes are %v", mode, approval.Modes())
+// Move changes the session's folders; a turn that runs keeps those it began with. With none nothing is changed. It fails
+// with a [*FolderError], and then nothing is changed either.
+func (s *Session) Move(ctx context.Context, roots []string) error {
+	roots = clean(roots)
+	s.mu.Lock()
+	same := len(roots) == 0 || slices.Equal(roots, s.state.Roots)
+	s.mu.Unlock()
+	if same {
+		return nil
+	}
+	h, err := s.face.Host(roots)
+	if err != nil {
+		return &FolderError{Err: err}
 	}
 	if err := s.hold(ctx); err != nil {
 		return err
 	}
 	defer s.release(ctx)
+	if err := s.recordQuietly(ctx, session.Rooted{Roots: roots}); err != nil {
+		return err
+	}
 	s.mu.Lock()
-	same := s.state.Mode == mode
-	s.mu.Unlock()
-	if same {
+	defer s.mu.Unlock()
+	s.host = h
+	return nil
+}
+
+// SetMode changes the gate's mode, from the next call on.
+func (s *Session) SetMode(ctx context.Context, mode approval.Mode) error {
+	if !slices.Contains(s.agent.Modes(), mode) {
+		return fmt.Errorf("%w: %q; the modes are %v", ErrMode, mode, s.agent.Modes())
+	}
+	if s.Mode() == mode {
 		return nil
 	}
-	return s.record(ctx, session.Configured{Mode: mode})
+	if err := s.hold(ctx); err != nil {
+		return err
+	}
+	defer s.release(ctx)
+	if err := s.record(ctx, session.Configured{Mode: mode}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mode, s.edits = "", false
+	return nil
 }
 
 // Close ends the session's use by this process; the conversation stays stored. The caller ends a running turn first,
@@ -175,6 +233,10 @@ func (s *Session) settle(ctx context.Context, roots []string) error {
 	if held := new(session.HeldError); errors.As(err, &held) {
 		return nil
 	}
+	if broken := new(session.StoreError); errors.As(err, &broken) && (broken.Kind == session.FaultFull || broken.Kind == session.FaultReadOnly) {
+		s.agent.log.Warn("a session can be read and not written", "session", s.id, "error", err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -234,14 +296,33 @@ func (s *Session) store(ctx context.Context, data []session.Data) ([]session.Eve
 	for _, e := range stored {
 		s.events = append(s.events, e)
 		s.state.Apply(e)
+		s.trim(e.Data)
 	}
 	return stored, nil
+}
+
+// trim forgets what has been shown of a message and is stored now.
+func (s *Session) trim(data session.Data) {
+	switch d := data.(type) {
+	case session.MessageSaved:
+		left := s.tail[d.Message]
+		left.Text = strings.TrimPrefix(left.Text, d.Text)
+		s.tail[d.Message] = left
+	case session.MessageDone:
+		delete(s.tail, d.Message)
+	case session.TurnEnded:
+		clear(s.tail)
+	}
 }
 
 // live shows something that is not stored.
 func (s *Session) live(ctx context.Context, data session.Data) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if d, ok := data.(session.MessageDelta); ok {
+		d.Text = s.tail[d.Message].Text + d.Text
+		s.tail[d.Message] = d
+	}
 	s.show(ctx, session.Event{Session: s.id, Time: time.Now(), Data: data})
 }
 
@@ -258,11 +339,28 @@ func (s *Session) snapshot() []session.Event {
 	return slices.Clip(s.events)
 }
 
+// allowEdits notes that every edit of this session was allowed in this process.
+func (s *Session) allowEdits() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.edits = true
+}
+
+func (s *Session) hostNow() host.Host {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.host
+}
+
 // policy is what the gate goes by now.
 func (s *Session) policy() approval.Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return approval.Policy{Mode: s.state.Mode, SessionEdits: s.state.Edits}
+	p := approval.Policy{Mode: s.effectiveMode(), SessionEdits: s.state.Edits}
+	if s.mode != "" {
+		p.SessionEdits = s.edits
+	}
+	return p
 }
 
 // Seen implements [tool.Views].

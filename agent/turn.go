@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/wherry-acp/wherry/agent/host"
 	"github.com/wherry-acp/wherry/agent/model"
 	"github.com/wherry-acp/wherry/agent/session"
 	"github.com/wherry-acp/wherry/agent/tool"
@@ -64,6 +65,7 @@ type turn struct {
 	s       *Session
 	id      string
 	prompt  []session.Block
+	host    host.Host // as it was when the turn began
 	model   model.Model
 	result  TurnResult
 	unsaved error // the end could not be stored
@@ -117,6 +119,9 @@ func (t *turn) end(ctx context.Context) {
 	if err := t.s.record(ctx, append(data, ended)...); err != nil {
 		t.s.agent.log.Error("store the end of a turn", "session", t.s.id, "error", err)
 		t.unsaved = fmt.Errorf("the end of the turn could not be stored: %w", err)
+		for _, d := range data { // whoever opens the session next stores it; here it is at least seen
+			t.s.live(ctx, d)
+		}
 	}
 }
 
@@ -124,6 +129,7 @@ func (t *turn) end(ctx context.Context) {
 func (t *turn) loop(ctx context.Context) error {
 	s := t.s
 	state := s.State()
+	t.host = s.hostNow()
 	m, err := s.agent.model(ctx, state.Model)
 	if err != nil {
 		return err
@@ -135,8 +141,8 @@ func (t *turn) loop(ctx context.Context) error {
 	if err := t.sayDropped(ctx); err != nil {
 		return err
 	}
-	tools := offered(s.agent.opts.Tools, s.host)
-	system, err := systemPrompt(s.host, tools)
+	tools := offered(s.agent.opts.Tools, t.host)
+	system, err := systemPrompt(t.host, tools)
 	if err != nil {
 		return err
 	}

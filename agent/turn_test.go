@@ -107,7 +107,7 @@ func TestAllowedForTheSessionIsAskedOnceAndCoversEditsOnly(t *testing.T) {
 	r := newRig(t, []tool.Tool{editTool(nil), shell},
 		calls(call("c1", "edit", "{}"), call("c1", "edit", "{}"), call("c2", "run", "{}")), says("ok"))
 	r.face.ask = func(_ context.Context, q Question) (Answer, error) {
-		return Answer{Allowed: true, Scope: approval.ScopeSession}, nil
+		return Answer{Allowed: true, Scope: q.Scopes[len(q.Scopes)-1]}, nil
 	}
 	r.turn(t, t.Context(), "edit twice and run")
 	var tools []string
@@ -128,6 +128,83 @@ func TestAllowedForTheSessionIsAskedOnceAndCoversEditsOnly(t *testing.T) {
 	}
 	if len(ids) != 3 {
 		t.Errorf("three calls have %d ids", len(ids))
+	}
+}
+
+func TestAYesToMoreThanWasAskedIsANo(t *testing.T) {
+	shell := fakeTool{spec: tool.Spec{Name: "run"}, class: approval.ClassExecute, run: func(context.Context, tool.Output) tool.Result {
+		t.Error("the command ran")
+		return tool.Result{}
+	}}
+	r := newRig(t, []tool.Tool{shell}, calls(call("c", "run", "{}")), says("ok"))
+	r.face.ask = func(context.Context, Question) (Answer, error) {
+		return Answer{Allowed: true, Scope: approval.ScopeSession}, nil
+	}
+	r.turn(t, t.Context(), "run")
+	if a := stored[session.PermissionAnswered](t, r); a[0].Answer != session.Rejected || r.session.State().Edits {
+		t.Errorf("the answer is %+v", a)
+	}
+}
+
+func TestAModeOfThisProcessIsNotStoredAndOutlastsTheStoredOne(t *testing.T) {
+	r := newRig(t, nil)
+	if err := r.session.SetMode(t.Context(), approval.ModeAuto); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []approval.Mode{approval.ModeOff, approval.ModeAsk, ""} {
+		opts := r.agent.opts
+		opts.Mode = mode
+		a, err := New(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := a.Open(t.Context(), r.session.ID(), nil, &fakeFace{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := mode
+		if mode == "" {
+			want = approval.ModeAuto
+		}
+		if got := s.Mode(); got != want || s.policy().Mode != want {
+			t.Errorf("with mode %q in this process it is %q", mode, got)
+		}
+		if got := s.State().Mode; got != approval.ModeAuto {
+			t.Errorf("with mode %q in this process %q is stored", mode, got)
+		}
+		if err := s.SetMode(t.Context(), approval.ModeEdits); (err != nil) != (mode == approval.ModeOff) {
+			t.Errorf("choosing another mode in a process with %q: %v", mode, err)
+		}
+		if err := s.SetMode(t.Context(), approval.ModeAuto); (err != nil) != (mode == approval.ModeOff) {
+			t.Errorf("choosing the stored mode in a process with %q: %v", mode, err)
+		}
+	}
+}
+
+func TestAConversationReplayedInTheMiddleOfATurnIsWholeAndTheTurnGoesOn(t *testing.T) {
+	half, goOn := make(chan struct{}), make(chan struct{})
+	r := newRig(t, nil, func(ctx context.Context, yield func(model.Event, error) bool) {
+		yield(model.TextDelta{Text: "first "}, nil)
+		close(half)
+		<-goOn
+		says("second")(ctx, yield)
+	})
+	ended := make(chan TurnResult)
+	go func() { ended <- r.turn(t, t.Context(), "go") }()
+	<-half
+	if err := r.session.Replay(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	if got := <-ended; got.Reason != session.StopEndTurn {
+		t.Errorf("the turn ended with %q", got.Reason)
+	}
+	var text strings.Builder
+	for _, d := range shown[session.MessageDelta](r.face) {
+		text.WriteString(d.Text)
+	}
+	if got := text.String(); got != "first second" {
+		t.Errorf("since the replay began, %q was shown", got)
 	}
 }
 

@@ -58,7 +58,7 @@ func Options(base acp.Options, info acp.Implementation) *acp.AgentOptions {
 
 // NewSession implements session/new.
 func (b *Bridge) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp.NewSessionResponse, error) {
-	roots, err := folders(req.Cwd, req.AdditionalDirectories)
+	roots, err := b.folders(req.Cwd, req.AdditionalDirectories)
 	if err != nil {
 		return acp.NewSessionResponse{}, err
 	}
@@ -68,7 +68,7 @@ func (b *Bridge) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp
 		return acp.NewSessionResponse{}, b.failure(err, "")
 	}
 	o := b.add(s, f)
-	return acp.NewSessionResponse{SessionID: acp.SessionID(o.ID()), Modes: modes(o.State().Mode)}, nil
+	return acp.NewSessionResponse{SessionID: acp.SessionID(o.ID()), Modes: b.modes(o)}, nil
 }
 
 // LoadSession implements session/load: the whole conversation is replayed before the answer.
@@ -80,7 +80,7 @@ func (b *Bridge) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (a
 	if err := o.Replay(ctx); err != nil {
 		return acp.LoadSessionResponse{}, err
 	}
-	return acp.LoadSessionResponse{Modes: modes(o.State().Mode)}, nil
+	return acp.LoadSessionResponse{Modes: b.modes(o)}, nil
 }
 
 // ResumeSession implements session/resume: nothing is replayed.
@@ -89,19 +89,21 @@ func (b *Bridge) ResumeSession(ctx context.Context, req acp.ResumeSessionRequest
 	if err != nil {
 		return acp.ResumeSessionResponse{}, err
 	}
-	return acp.ResumeSessionResponse{Modes: modes(o.State().Mode)}, nil
+	return acp.ResumeSessionResponse{Modes: b.modes(o)}, nil
 }
 
-// reopen opens a stored session, in place of the one with this id that the connection may have open already.
+// reopen opens a stored session. One that the connection has open already stays open, with the turn it may be in; it only
+// moves to the folders given.
 func (b *Bridge) reopen(ctx context.Context, id acp.SessionID, cwd string, more []string) (*open, error) {
-	roots, err := folders(cwd, more)
+	roots, err := b.folders(cwd, more)
 	if err != nil {
 		return nil, err
 	}
-	if o := b.take(id); o != nil {
-		if err := b.end(ctx, o); err != nil {
-			return nil, err
+	if o := b.find(id); o != nil {
+		if err := o.Move(ctx, roots); err != nil {
+			return nil, b.failure(err, id)
 		}
+		return o, nil
 	}
 	f := b.newFace(ctx)
 	s, err := b.agent.Open(ctx, string(id), roots, f)
@@ -113,7 +115,11 @@ func (b *Bridge) reopen(ctx context.Context, id acp.SessionID, cwd string, more 
 
 // ListSessions implements session/list.
 func (b *Bridge) ListSessions(ctx context.Context, req acp.ListSessionsRequest) (acp.ListSessionsResponse, error) {
-	page, err := b.agent.List(ctx, session.Filter{Folder: req.Cwd, Cursor: req.Cursor.Or("")})
+	folder := req.Cwd
+	if folder != "" {
+		folder = filepath.Clean(folder)
+	}
+	page, err := b.agent.List(ctx, session.Filter{Folder: folder, Cursor: req.Cursor.Or("")})
 	if errors.Is(err, session.ErrBadCursor) {
 		return acp.ListSessionsResponse{}, badParams("cursor", "the nextCursor of an earlier listing", "something else")
 	}
@@ -161,11 +167,11 @@ func (b *Bridge) SetSessionMode(ctx context.Context, req acp.SetSessionModeReque
 	if o == nil {
 		return acp.SetSessionModeResponse{}, acp.SessionNotFound(req.SessionID)
 	}
-	mode := approval.Mode(req.ModeID)
-	if !mode.Valid() {
-		return acp.SetSessionModeResponse{}, badParams("modeId", "off, ask, edits or auto", fmt.Sprintf("%q", req.ModeID))
+	err := o.SetMode(ctx, approval.Mode(req.ModeID))
+	if errors.Is(err, agent.ErrMode) {
+		return acp.SetSessionModeResponse{}, badParams("modeId", fmt.Sprintf("one of %v", b.agent.Modes()), fmt.Sprintf("%q", req.ModeID))
 	}
-	if err := o.SetMode(ctx, mode); err != nil {
+	if err != nil {
 		return acp.SetSessionModeResponse{}, b.failure(err, req.SessionID)
 	}
 	return acp.SetSessionModeResponse{}, nil
@@ -231,7 +237,7 @@ func (b *Bridge) end(ctx context.Context, o *open) error {
 }
 
 // folders checks what the client gives as the session's folders.
-func folders(cwd string, more []string) ([]string, error) {
+func (b *Bridge) folders(cwd string, more []string) ([]string, error) {
 	roots := append([]string{cwd}, more...)
 	for i, root := range roots {
 		path := "cwd"
@@ -241,13 +247,17 @@ func folders(cwd string, more []string) ([]string, error) {
 		if !filepath.IsAbs(root) {
 			return nil, badParams(path, "an absolute path", fmt.Sprintf("%q", root))
 		}
+		if _, err := host.NewLocal([]string{root}, b.local); err != nil {
+			return nil, badParams(path, "a folder that exists and can be opened", err.Error())
+		}
 	}
 	return roots, nil
 }
 
-func modes(current approval.Mode) *acp.SessionModeState {
-	state := &acp.SessionModeState{CurrentModeID: acp.SessionModeID(current)}
-	for _, m := range approval.Modes() {
+// modes are those the person can choose from, and the session's own.
+func (b *Bridge) modes(o *open) *acp.SessionModeState {
+	state := &acp.SessionModeState{CurrentModeID: acp.SessionModeID(o.Mode())}
+	for _, m := range b.agent.Modes() {
 		mode := acp.SessionMode{ID: acp.SessionModeID(m)}
 		switch m {
 		case approval.ModeOff:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -225,6 +226,65 @@ func TestBadFoldersAndModesAreRefusedByName(t *testing.T) {
 	}
 }
 
+func TestAnOptionThatWasNotOfferedAllowsNothing(t *testing.T) {
+	r := connect(t, acp.ClientOptions{})
+	r.client.answer = func(acp.RequestPermissionRequest) acp.RequestPermissionOutcome {
+		return acp.SelectedPermissionOutcome{OptionID: optionSession} // offered for edits only
+	}
+	s := r.open(t)
+	for _, text := range []string{"run touch ran", "create .git/hooks/x: hi"} {
+		prompt(t, s, text)
+	}
+	for _, name := range []string{"ran", ".git/hooks/x"} {
+		if _, err := os.Stat(filepath.Join(r.folder, name)); err == nil {
+			t.Errorf("%s was made", name)
+		}
+	}
+}
+
+func TestAFailedLoadChangesNothingAndAGoodOneLetsTheTurnGoOn(t *testing.T) {
+	r := connect(t, acp.ClientOptions{})
+	s := r.open(t)
+	if err := s.SetMode(t.Context(), "auto"); err != nil {
+		t.Fatal(err)
+	}
+	turn := s.Prompt(t.Context(), acp.Text("run echo begun > begun; until test -e go; do sleep 0.02; done; echo done > done"))
+	go func() {
+		for range turn.Updates() {
+		}
+	}()
+	for {
+		if _, err := os.Stat(filepath.Join(r.folder, "begun")); err == nil {
+			break
+		}
+		runtime.Gosched()
+	}
+	for name, req := range map[string]acp.LoadSessionRequest{
+		"cwd":                      {SessionID: s.ID(), Cwd: "/does/not/exist"},
+		"additionalDirectories[0]": {SessionID: s.ID(), Cwd: r.folder, AdditionalDirectories: []string{"/does/not/exist"}},
+	} {
+		err := r.CallExtension(t.Context(), "_unknown", nil, nil) // the connection is fine
+		wantCode(t, "an unknown extension", err, acp.CodeMethodNotFound)
+		_, err = r.ResumeSession(t.Context(), acp.ResumeSessionRequest{
+			SessionID: req.SessionID, Cwd: req.Cwd, AdditionalDirectories: req.AdditionalDirectories,
+		})
+		wantCode(t, name, err, acp.CodeInvalidParams)
+		if err != nil && !strings.Contains(err.Error(), name+":") {
+			t.Errorf("%v does not name %s", err, name)
+		}
+	}
+	if _, err := r.ResumeSession(t.Context(), acp.ResumeSessionRequest{SessionID: s.ID(), Cwd: r.folder}); err != nil {
+		t.Errorf("resume in the middle of a turn: %v", err)
+	}
+	write(t, r.folder, "go", "")
+	if resp, err := turn.Result(); err != nil || resp.StopReason != acp.StopEndTurn {
+		t.Errorf("the turn ended with %q, %v", resp.StopReason, err)
+	}
+	if got := read(t, filepath.Join(r.folder, "done")); got != "done\n" {
+		t.Errorf("the command wrote %q", got)
+	}
+}
+
 func TestTwoSessionsInTwoFoldersDoNotMix(t *testing.T) {
 	r := connect(t, acp.ClientOptions{})
 	other := connectTo(t, r.store, t.TempDir(), acp.ClientOptions{})
@@ -265,10 +325,10 @@ func TestThePersonsReasonReachesTheModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := note(meta); got != "wrong file" {
+	if got, nobody := note(meta); got != "wrong file" || nobody {
 		t.Errorf("the note is %q", got)
 	}
-	if got := note(acp.Meta(json.RawMessage(`{"other":1}`))); got != "" {
+	if got, _ := note(acp.Meta(json.RawMessage(`{"other":1}`))); got != "" {
 		t.Errorf("a note from nowhere: %q", got)
 	}
 }

@@ -3,6 +3,7 @@ package bridge
 import (
 	"encoding/base64"
 	"fmt"
+	"strings"
 
 	"github.com/wherry-acp/wherry/acp"
 	"github.com/wherry-acp/wherry/agent/session"
@@ -29,6 +30,9 @@ func blockIn(b acp.ContentBlock, path string) (session.Block, error) {
 	case acp.TextContent:
 		return session.Block{Type: session.BlockText, Text: b.Text}, nil
 	case acp.ImageContent:
+		if !strings.HasPrefix(b.MIMEType, "image/") {
+			return session.Block{}, badParams(path+".mimeType", "a type of images, such as image/png", fmt.Sprintf("%q", b.MIMEType))
+		}
 		data, err := b.Bytes()
 		if err != nil {
 			return session.Block{}, badParams(path+".data", "base64", "something else")

@@ -67,17 +67,19 @@ func object(v any) jsontext.Value {
 	return data
 }
 
-// note is the person's reason in the answer to a permission request, from clients that can give one.
-func note(m acp.Meta) string {
+// note is what a client adds to the answer to a permission request, where it can: the person's reason, or that nobody was
+// there to ask.
+func note(m acp.Meta) (reason string, nobody bool) {
 	raw, ok := m.Get(metaKey)
 	if !ok {
-		return ""
+		return "", false
 	}
 	var own struct {
 		Reason string `json:"reason"`
+		Nobody bool   `json:"nobody"`
 	}
 	if err := json.Unmarshal(raw, &own); err != nil {
-		return ""
+		return "", false
 	}
-	return own.Reason
+	return own.Reason, own.Nobody
 }

@@ -4,12 +4,20 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/wherry-acp/wherry/acp"
 	"github.com/wherry-acp/wherry/agent"
 	"github.com/wherry-acp/wherry/agent/approval"
 	"github.com/wherry-acp/wherry/agent/host"
 	"github.com/wherry-acp/wherry/agent/session"
+)
+
+// How long an editor may take for a file: after that a read falls back to the disk, and it is not known what became of a
+// write.
+const (
+	readWait  = 30 * time.Second
+	writeWait = time.Minute
 )
 
 // face is the client as one session sees it.
@@ -37,6 +45,13 @@ func (f *face) Name() string {
 		return info.Name
 	}
 	return "an unnamed client"
+}
+
+// Rewind implements [agent.Face].
+func (f *face) Rewind() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.render = newRenderer(f.render.notices)
 }
 
 // Show implements [agent.Face].
@@ -94,13 +109,18 @@ func (f *face) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) 
 	if err != nil {
 		return agent.Answer{}, err
 	}
-	answer := agent.Answer{Reason: note(resp.Meta)}
+	var answer agent.Answer
+	answer.Reason, answer.Nobody = note(resp.Meta)
 	switch outcome := resp.Outcome.(type) {
 	case acp.SelectedPermissionOutcome:
-		answer.Allowed = outcome.OptionID == optionOnce || outcome.OptionID == optionSession
 		answer.Scope = approval.ScopeOnce
 		if outcome.OptionID == optionSession {
 			answer.Scope = approval.ScopeSession
+		}
+		for _, o := range req.Options { // what was not offered allows nothing
+			if o.OptionID == outcome.OptionID {
+				answer.Allowed = o.Kind == acp.PermissionAllowOnce || o.Kind == acp.PermissionAllowAlways
+			}
 		}
 	case acp.CancelledPermissionOutcome:
 		answer.Cancelled = true
@@ -124,12 +144,16 @@ func (f *face) Host(roots []string) (host.Host, error) {
 	e := editor{answered: answered}
 	if caps.FS.ReadTextFile {
 		e.read = func(ctx context.Context, path string) (string, error) {
+			ctx, cancel := context.WithTimeout(ctx, readWait)
+			defer cancel()
 			resp, err := f.client.ReadTextFile(ctx, acp.ReadTextFileRequest{SessionID: f.session, Path: path})
 			return resp.Content, err
 		}
 	}
 	if caps.FS.WriteTextFile {
 		e.write = func(ctx context.Context, path, content string) error {
+			ctx, cancel := context.WithTimeout(ctx, writeWait)
+			defer cancel()
 			_, err := f.client.WriteTextFile(ctx, acp.WriteTextFileRequest{SessionID: f.session, Path: path, Content: content})
 			return err
 		}

@@ -239,18 +239,23 @@ func (p *terminalProcess) Wait(ctx context.Context) (host.Exit, error) {
 		ended, waitErr = p.kill(ctx)
 	}
 	exit.Duration = time.Since(p.started)
-	if waitErr == nil {
-		if code, ok := ended.ExitCode.Get(); ok {
-			exit.Code = int(code)
+	known := func(code acp.Opt[uint32], signal string) bool {
+		if n, ok := code.Get(); ok {
+			exit.Code = int(n)
 		}
-		exit.Signal = ended.Signal
+		exit.Signal = signal
+		return code.IsSet() || signal != ""
 	}
+	told := waitErr == nil && known(ended.ExitCode, ended.Signal)
 	outCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(outputWait, graceFor(ctx)))
 	defer cancel()
 	if out, err := p.terminal.Output(outCtx); err == nil {
 		exit.Output, exit.Total = strings.ToValidUTF8(out.Output, "\uFFFD"), int64(len(out.Output))
 		if out.Truncated {
 			exit.Output = "… earlier output left out …\n" + exit.Output
+		}
+		if s := out.ExitStatus; !told && s != nil {
+			told = known(s.ExitCode, s.Signal)
 		}
 	} else if waitErr == nil {
 		waitErr = fmt.Errorf("the editor does not give the command's output: %w", err)
@@ -262,6 +267,8 @@ func (p *terminalProcess) Wait(ctx context.Context) (host.Exit, error) {
 		return exit, nil
 	case waitErr != nil:
 		return exit, fmt.Errorf("it is not known how the command in the editor's terminal ended: %w", waitErr)
+	case !told:
+		return exit, errors.New("it is not known how the command ended: the editor gives neither exit code nor signal")
 	}
 	return exit, nil
 }

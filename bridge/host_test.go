@@ -249,6 +249,19 @@ func TestACommandRunsInTheEditorsTerminalThroughAShell(t *testing.T) {
 	}
 }
 
+func TestAnEndThatTheEditorDoesNotTellIsNoSuccess(t *testing.T) {
+	s := &shell{waits: make(chan acp.WaitForTerminalExitResponse, 1)}
+	s.waits <- acp.WaitForTerminalExitResponse{}
+	h := inTerminal(t, func(acp.CreateTerminalRequest) (terminal, error) { return s, nil })
+	p, err := h.Run(t.Context(), host.Command{Line: "true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit, err := p.Wait(t.Context()); err == nil || exit.Code != -1 {
+		t.Errorf("exit %+v, %v", exit, err)
+	}
+}
+
 func TestACancelledCommandInATerminalIsKilledAtOnce(t *testing.T) {
 	s := &shell{waits: make(chan acp.WaitForTerminalExitResponse, 1)}
 	h := inTerminal(t, func(acp.CreateTerminalRequest) (terminal, error) { return s, nil })

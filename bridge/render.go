@@ -278,7 +278,7 @@ func ended(d session.TurnEnded) []acp.SessionUpdate {
 		return nil
 	}
 	return []acp.SessionUpdate{acp.AgentMessageChunk{
-		Content: acp.Text(text), MessageID: acp.MessageID(d.Turn + "_end"), Meta: meta(map[string]string{"notice": "error"}),
+		Content: acp.Text("\n\n" + text), MessageID: acp.MessageID(d.Turn + "_end"), Meta: meta(map[string]string{"notice": "error"}),
 	}}
 }
 

@@ -137,6 +137,8 @@ type Exit struct {
 	Output   string // head and tail of the combined output, valid UTF-8, with a line saying what was left out between
 	Total    int64  // bytes of output in all
 	Duration time.Duration
+	// Left tells that the command had ended and processes that it had started were still running: they were ended too.
+	Left bool
 }
 
 // Errors of hosts.

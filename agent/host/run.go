@@ -131,13 +131,14 @@ func (p *process) supervise(pipe *os.File, cmd Command) {
 	duration := time.Since(p.started)
 	close(c.release)
 	await(c.read, drain, p.stop)
+	left := gone && !timedOut && p.group.alive()
 	p.group.kill() // background children; while the command is not reaped, no other process can have its number
 	await(c.read, grace, nil)
 	_ = pipe.Close() // a process that left the group may hold the other end
 	<-c.read
 	p.deliver(c, timedOut)
 
-	p.exit = Exit{Code: -1, TimedOut: timedOut, Duration: duration, Output: c.ring.String(), Total: c.ring.Total()}
+	p.exit = Exit{Code: -1, TimedOut: timedOut, Duration: duration, Output: c.ring.String(), Total: c.ring.Total(), Left: left}
 	if gone {
 		_ = p.cmd.Wait() // what matters of it is in ProcessState
 		p.exit.Code, p.exit.Signal = status(p.cmd.ProcessState)

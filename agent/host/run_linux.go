@@ -24,13 +24,38 @@ func (g *group) waitExit(*exec.Cmd) {
 // sessionGroups gives the other process groups of the session that leader began: those of background jobs of a shell
 // with job control.
 func sessionGroups(leader int) []int {
+	var groups []int
+	eachProcess(func(p processStat) {
+		if p.session == leader && p.group != leader && p.group > 1 {
+			groups = append(groups, p.group)
+		}
+	})
+	return groups
+}
+
+// alive tells whether a process of the command still runs, other than its first.
+func (g *group) alive() bool {
+	alive := false
+	eachProcess(func(p processStat) {
+		alive = alive || p.pid != g.leader && p.state != 'Z' && (p.group == g.leader || p.session == g.leader)
+	})
+	return alive
+}
+
+// processStat is what the system tells of a process.
+type processStat struct {
+	pid, group, session int
+	state               byte
+}
+
+func eachProcess(visit func(processStat)) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return nil
+		return
 	}
-	var groups []int
 	for _, entry := range entries {
-		if c := entry.Name()[0]; c < '0' || c > '9' {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
 			continue
 		}
 		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
@@ -42,11 +67,9 @@ func sessionGroups(leader int) []int {
 		if len(fields) < 4 {
 			continue
 		}
-		pgrp, _ := strconv.Atoi(string(fields[2]))
-		session, _ := strconv.Atoi(string(fields[3]))
-		if session == leader && pgrp != leader && pgrp > 1 {
-			groups = append(groups, pgrp)
-		}
+		p := processStat{pid: pid, state: fields[0][0]}
+		p.group, _ = strconv.Atoi(string(fields[2]))
+		p.session, _ = strconv.Atoi(string(fields[3]))
+		visit(p)
 	}
-	return groups
 }

@@ -231,6 +231,26 @@ func TestACommandThatIgnoresTheRequestToEndIsKilledSoon(t *testing.T) {
 	}
 }
 
+func TestAnExitTellsWhetherProcessesWereLeftInTheBackground(t *testing.T) {
+	l := newLocal(t, tempRoot(t))
+	for line, want := range map[string]bool{
+		"echo done": false, "sleep 60 & echo done": true, "nohup sleep 60 >/dev/null 2>&1 & echo done": true,
+		"true & wait; seq 1000 | head -1": false,
+	} {
+		p, err := l.Run(t.Context(), Command{Line: line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		exit, err := p.Wait(t.Context())
+		if err := errors.Join(err, p.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if exit.Left != want || exit.Code != 0 {
+			t.Errorf("%s: %+v", line, exit)
+		}
+	}
+}
+
 func TestBackgroundChildrenNeitherHoldTheWaitNorOutliveIt(t *testing.T) {
 	dir := tempRoot(t)
 	l := newLocal(t, dir)

@@ -68,6 +68,9 @@ func (g *group) term()  {}
 func (g *group) kill()  { _ = windows.TerminateJobObject(g.job, 1) }
 func (g *group) close() { _ = windows.CloseHandle(g.job) }
 
+// alive is not asked for here.
+func (g *group) alive() bool { return false }
+
 // waitExit waits for the command's end.
 func (g *group) waitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 

@@ -68,7 +68,7 @@ func (s *sqliteStore) Acquire(ctx context.Context, id string) (Lease, error) {
 			if err != nil {
 				return err
 			}
-			if held := s.heldBy(id, row); held != nil {
+			if held := s.heldBy(id, row); held != nil && !s.leases.leftBehind(id, row.fence) {
 				return held
 			}
 			l.fence = row.fence + 1
@@ -129,6 +129,9 @@ func (l *lease) Release(ctx context.Context) error {
 	err := l.store.write(ctx, "release session "+l.session, l.free)
 	if errors.Is(err, ErrClosed) { // which has released it
 		return nil
+	}
+	if err != nil { // a full disk, say: the row still names us
+		l.store.leases.leave(l)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -246,6 +247,34 @@ func TestALeaseOfADeadProcessIsTakenOverAtOnce(t *testing.T) {
 		t.Errorf("the old holder appended: %v", err)
 	}
 	if _, err := next.Append(t.Context(), Notice{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestALeaseWhoseReleaseCouldNotBeStoredCanBeTakenAgainAtOnce(t *testing.T) {
+	store, err := OpenSQLite(filepath.Join(t.TempDir(), "sessions.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	id := NewID()
+	if err := store.Create(t.Context(), id, Created{Roots: []string{"/w"}}); err != nil {
+		t.Fatal(err)
+	}
+	lease, err := store.Acquire(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := lease.Release(ended); err == nil {
+		t.Fatal("the release was stored after all")
+	}
+	again, err := store.Acquire(t.Context(), id)
+	if err != nil {
+		t.Fatalf("take it again: %v", err)
+	}
+	if _, err := again.Append(t.Context(), Titled{Title: "t", By: "prompt"}); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 type leaseTable struct {
 	mu      sync.Mutex
 	held    map[string]*lease // by session
+	left    map[string]int64  // fence of what could not be released in the database, by session
 	renewer *renewer          // nil when none runs
 }
 
@@ -50,11 +51,30 @@ func (t *leaseTable) add(l *lease) {
 		t.held = make(map[string]*lease)
 	}
 	t.held[l.session] = l
+	delete(t.left, l.session)
 	if t.renewer == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		t.renewer = &renewer{cancel: cancel, done: make(chan struct{})}
 		go l.store.renew(ctx, t.renewer.done)
 	}
+}
+
+// leave notes that the database still names this store as the holder of a lease that has been released.
+func (t *leaseTable) leave(l *lease) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left == nil {
+		t.left = make(map[string]int64)
+	}
+	t.left[l.session] = l.fence
+}
+
+// leftBehind tells whether a lease in the database is one that this store has released.
+func (t *leaseTable) leftBehind(session string, fence int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	left, ok := t.left[session]
+	return ok && left == fence
 }
 
 // forget takes a lease out. The goroutine may go on for nothing; remove and stop end it.

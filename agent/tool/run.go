@@ -90,6 +90,9 @@ func runCommand(ctx context.Context, h host.Host, cmd host.Command, out Output) 
 	default:
 		result.Text = fmt.Sprintf("exit code %d (%.1fs)", exit.Code, took.Seconds())
 	}
+	if exit.Left && !result.Failed {
+		result.Text += "\nProcesses that it left in the background were ended with it: nothing of a command runs on."
+	}
 	if output := strings.TrimRight(plainOutput(exit.Output), "\n"); output != "" {
 		result.Text += "\n\n" + output
 	}

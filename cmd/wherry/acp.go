@@ -20,5 +20,9 @@ func (c *acpCommand) Run(env *environment) (err error) {
 	}
 	defer func() { err = errors.Join(err, built.close()) }()
 	options := bridge.Options(acp.Options{Logger: built.log}, implementation("wherry", "wherry"))
-	return acp.ServeStdio(env.ctx, bridge.New(built.agent, host.LocalOptions{}), options)
+	err = acp.ServeStdio(env.ctx, bridge.New(built.agent, host.LocalOptions{}), options)
+	if env.ctx.Err() != nil {
+		return nil // ended as it was told to
+	}
+	return err
 }

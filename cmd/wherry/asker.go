@@ -17,6 +17,9 @@ import (
 // errNoTerminal says why nobody can be asked.
 var errNoTerminal = errors.New("there is no terminal to ask on")
 
+// errNoAnswer says that the terminal was closed, or Ctrl-D pressed.
+var errNoAnswer = errors.New("the question was left without an answer")
+
 // isTerminal tells whether what is written to w is seen by a person.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
@@ -70,7 +73,7 @@ func (a *asker) ask(ctx context.Context, options []acp.PermissionOption) (choice
 		select {
 		case line, open := <-a.lines:
 			if !open {
-				return choice{}, io.EOF
+				return choice{}, errNoAnswer
 			}
 			if c, ok := choose(options, line); ok {
 				return c, nil

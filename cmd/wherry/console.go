@@ -17,6 +17,7 @@ type console struct {
 	message    acp.MessageID // of the chunk printed last
 	midLine    bool          // the answer's last line is not ended
 	titles     map[acp.ToolCallID]string
+	broken     error // the first failure to write the answer
 }
 
 func newConsole(out, aside io.Writer) *console {
@@ -39,7 +40,7 @@ func (c *console) update(u acp.SessionUpdate) {
 			c.endLine()
 		}
 		c.message = u.MessageID
-		fmt.Fprint(c.out, safe(text))
+		c.answer(safe(text))
 		c.midLine = !strings.HasSuffix(text, "\n")
 	case acp.Notice:
 		c.say("%s", u.Title)
@@ -52,6 +53,13 @@ func (c *console) update(u acp.SessionUpdate) {
 		for _, e := range u.Entries {
 			c.say("  %s %s", planMark(e.Status), e.Content)
 		}
+	}
+}
+
+// answer writes a piece of the answer.
+func (c *console) answer(text string) {
+	if _, err := io.WriteString(c.out, text); err != nil && c.broken == nil {
+		c.broken = err
 	}
 }
 
@@ -90,7 +98,7 @@ func (c *console) say(format string, args ...any) {
 // endLine ends the answer's last line, so that nothing is appended to it.
 func (c *console) endLine() {
 	if c.midLine {
-		fmt.Fprintln(c.out)
+		c.answer("\n")
 		c.midLine = false
 	}
 }

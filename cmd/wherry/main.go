@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -32,6 +33,8 @@ const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
+
+	exitInterrupted = 130
 )
 
 // exitStatus is an exit code that has been explained already.
@@ -40,12 +43,23 @@ type exitStatus int
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() { // ends with the program
+		<-signals
+		cancel()
+		// The program is ending what it started. Only when that takes too long does a further interrupt end it at once.
+		time.Sleep(patience)
+		<-signals
+		os.Exit(exitInterrupted)
+	}()
 	code := run(&environment{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}, os.Args[1:])
-	stop()
 	os.Exit(code)
 }
+
+// patience is how long the program may take to end what it started before an interrupt can end it at once.
+const patience = 2 * time.Second
 
 // run runs a command line and gives the exit code.
 func run(env *environment, args []string) int {

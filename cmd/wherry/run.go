@@ -17,10 +17,9 @@ import (
 
 // Exit codes of run: how the turn ended.
 const (
-	exitRefusal    = 3   // the model declined
-	exitLimit      = 4   // the answer or the turn reached a limit
-	exitNotAllowed = 5   // the turn ended, and something it wanted to do was not allowed
-	exitCancelled  = 130 // interrupted
+	exitRefusal    = 3 // the model declined
+	exitLimit      = 4 // the answer or the turn reached a limit
+	exitNotAllowed = 5 // the turn ended, and something it wanted to do was not allowed
 )
 
 type runCommand struct {
@@ -108,10 +107,13 @@ func (t *terminalClient) turn(ctx context.Context, turn *acp.Turn) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.console.endLine()
+	if t.console.broken != nil {
+		return fmt.Errorf("write the answer: %w", t.console.broken)
+	}
 	switch {
 	case err != nil && ctx.Err() != nil, result.StopReason == acp.StopCancelled:
 		t.console.say("Cancelled.")
-		return exitStatus(exitCancelled)
+		return exitStatus(exitInterrupted)
 	case errors.Is(err, &acp.RequestError{Code: acp.CodeAuthRequired}):
 		return exitStatus(exitError) // told in the conversation
 	case err != nil:
@@ -173,8 +175,8 @@ func (t *terminalClient) permission(
 		t.refused = true
 	}
 	resp := acp.RequestPermissionResponse{Outcome: acp.SelectedPermissionOutcome{OptionID: picked.option}}
-	if picked.reason != "" {
-		resp.Meta, err = acp.NewMeta(map[string]any{"wherry": map[string]string{"reason": picked.reason}})
+	if nobody := err != nil; nobody || picked.reason != "" {
+		resp.Meta, err = acp.NewMeta(map[string]any{"wherry": map[string]any{"reason": picked.reason, "nobody": nobody}})
 		if err != nil {
 			return acp.RequestPermissionResponse{}, err
 		}

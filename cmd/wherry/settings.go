@@ -19,7 +19,7 @@ import (
 // settings are the flags that every face of the agent has.
 type settings struct {
 	Model   string `placeholder:"PROVIDER/NAME" env:"WHERRY_MODEL" help:"The model, for example anthropic/claude-sonnet-5-5, openai/gpt-5.5, gemini/gemini-3.7-flash, ollama/qwen3 or offline/offline. By default the first provider with a key in the environment, else the offline model."`
-	Approve string `enum:"off,ask,edits,auto" default:"ask" help:"What may be done unasked: off (nothing is written or run), ask (everything asks), edits (files in the folder), auto (files and commands)."`
+	Approve string `enum:",off,ask,edits,auto" default:"" placeholder:"MODE" help:"What may be done unasked: off (nothing is written or run, and no other mode can be chosen), ask (everything asks), edits (files in the folder), auto (files and commands). It holds for this process; without it a session has the mode that was chosen for it, at first ask."`
 	Log     string `type:"path" placeholder:"FILE" help:"Append the log to this file. It holds no prompts, file contents or keys."`
 }
 
