@@ -180,7 +180,11 @@ func (w *worker) read(ins readIns) (outcome, error) {
 	}
 	v := readView(ins.path, r.text)
 	if len(v.lines) == 0 {
-		w.sayf("%s\n\n", sentence(r.text))
+		said := ended(r.text) // it begins with the file's name
+		if v.known && v.total == 0 {
+			said = fmt.Sprintf("`%s` is empty.", ins.path)
+		}
+		w.sayf("%s\n\n", said)
 		return done, nil
 	}
 	of := ""
@@ -280,11 +284,14 @@ func (w *worker) sayLines(lang, text string, n int) {
 }
 
 func (w *worker) create(ins createIns) (outcome, error) {
+	there := false
 	if ins.overwrite && w.offered["create"] {
 		// A file is replaced only by who has seen it; one that is not there yet needs no look.
-		if _, err := w.askOne("view", viewArgs{Path: ins.path}); err != nil {
+		seen, err := w.askOne("view", viewArgs{Path: ins.path})
+		if err != nil {
 			return halted, err
 		}
+		there = !seen.failed
 	}
 	r, err := w.askOne("create", createArgs{ins.path, ins.content, ins.overwrite})
 	if err != nil {
@@ -297,8 +304,7 @@ func (w *worker) create(ins createIns) (outcome, error) {
 		}
 		return halted, nil
 	}
-	head, _ := firstLine(r.text)
-	w.sayf("%s\n\n", sentence(head))
+	w.sayf("%s\n\n", wrote(r.text, there))
 	return done, nil
 }
 
@@ -461,7 +467,12 @@ func (w *worker) appendTo(ins appendIns) (outcome, error) {
 		if err != nil {
 			return halted, err
 		}
-		return w.edited(ins.path, r), nil
+		if r.failed {
+			w.failedTo("append to `"+ins.path+"`", r)
+			return halted, nil
+		}
+		w.sayf("%s\n\n", wrote(r.text, true))
+		return done, nil
 	}
 	old := uniqueTail(text)
 	r, err := w.askOne("edit", editArgs{ins.path, []edit{{Old: old, New: old + "\n" + added}}})

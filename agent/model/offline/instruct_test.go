@@ -68,3 +68,31 @@ func TestALineThatWasShownInPartIsNotSaidToLackAWord(t *testing.T) {
 		t.Errorf("%s", clip(l.log, 400))
 	}
 }
+
+func TestAFileNameKeepsItsSpellingAtTheBeginningOfASentence(t *testing.T) {
+	c := newChat(t, newFolder(t, map[string]string{"empty": "", "a.txt": ""}))
+	for _, name := range []string{"empty", "a.txt"} {
+		if l := c.say("read " + name); l.answer != "`"+name+"` is empty.\n\n" {
+			t.Errorf("%s", l.log)
+		}
+	}
+}
+
+func TestAnAnswerSaysWhetherAFileIsNewOrWasThere(t *testing.T) {
+	for _, test := range []struct{ prompt, want string }{
+		{"create new.txt: x", "Created new.txt (1 lines).\n\n"},
+		{"overwrite new.txt: x", "Created new.txt (1 lines).\n\n"},
+		{"overwrite empty.txt: x", "Overwrote empty.txt (1 lines).\n\n"},
+		{"overwrite full.txt: x", "Overwrote full.txt (1 lines).\n\n"},
+		{`append "x" to empty.txt`, "Overwrote empty.txt (1 lines).\n\n"},
+	} {
+		c := newChat(t, newFolder(t, map[string]string{"empty.txt": "", "full.txt": "a\n"}))
+		if l := c.say(test.prompt); l.answer != test.want {
+			t.Errorf("%s", l.log)
+		}
+	}
+	c := newChat(t, newFolder(t, map[string]string{"empty.txt": ""}))
+	if l := c.say("create empty.txt: x"); mustRead(c, "empty.txt") != "" || !strings.Contains(l.answer, "exists already") {
+		t.Errorf("%s", l.log)
+	}
+}

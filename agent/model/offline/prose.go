@@ -87,8 +87,17 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// sentence makes a result's text a sentence.
+// sentence makes a result's text a sentence. It must not begin with a file's name: that keeps its spelling.
 func sentence(s string) string { return upperFirst(ended(s)) }
+
+// wrote says what a create call did: the tool calls a file created that was there and is replaced.
+func wrote(result string, there bool) string {
+	head, _ := firstLine(result)
+	if what, ok := strings.CutPrefix(head, "created "); ok && there {
+		head = "overwrote " + what
+	}
+	return sentence(head)
+}
 
 // ended ends a result's text like a sentence. It may begin with a path, and so keeps its case.
 func ended(s string) string {
