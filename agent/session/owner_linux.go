@@ -33,7 +33,7 @@ func processStart(pid int) (int64, processState) {
 	}
 	// pid (name) state ppid … ; the name may hold anything, so count from its end. The start time is field 22.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const stateField, startField = 3 - 3, 22 - 3
+	const stateField, startField = 0, 19 // counted from field 3
 	if len(fields) <= startField {
 		return 0, processUnknown
 	}
