@@ -23,6 +23,10 @@ type asker struct {
 
 // answer answers the conversation's question about the folder.
 func (c conversation) answer(t *turn) error {
+	if short := firstRunes(c.text, maxQuestion); len(short) < len(c.text) {
+		t.think(fmt.Sprintf("That is long; only its first %d characters are weighed.\n\n", maxQuestion))
+		c.text = short
+	}
 	q := readQuestion(c.text)
 	a := &asker{turn: t, q: q, rank: newRanking(q)}
 	pointed := len(c.files) > 0 || len(c.links) > 0 || len(q.paths) > 0

@@ -171,6 +171,9 @@ var (
 
 // wholeFile reads a part that is an embedded file and nothing else. Its tag is one that the text does not close.
 func wholeFile(part string) (attached, bool) {
+	if !strings.HasPrefix(part, "<file") {
+		return attached{}, false
+	}
 	open := fileOpen().FindStringSubmatchIndex(part)
 	if open == nil || open[0] != 0 {
 		return attached{}, false
@@ -196,6 +199,9 @@ func tagPath(q string) string {
 // closing mark is taken as file text, so that a file which holds a closing mark itself cannot smuggle instructions into
 // the person's words.
 func (c *conversation) takeFiles(part string) string {
+	if !strings.Contains(part, "<file") {
+		return part
+	}
 	open := fileOpen().FindStringSubmatchIndex(part)
 	if open == nil {
 		return part
@@ -236,6 +242,9 @@ var link = lazy(`\[@?([^\]\n]*)\]\((file://[^)\s]+)\)|@?(file://[^\s)>\]"'` + "`
 
 // takeLinks notes what the text points at and leaves the words; a link that stands for a word is replaced by its path.
 func (c *conversation) takeLinks(text string) string {
+	if !strings.Contains(text, "@") && !strings.Contains(text, "file://") {
+		return text
+	}
 	return link().ReplaceAllStringFunc(text, func(found string) string {
 		m := link().FindStringSubmatch(found)
 		uri := m[2]

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -99,13 +100,14 @@ type parsed struct {
 }
 
 // parse reads a prompt as instructions. A prompt that does not begin with one is a question: parse gives nothing.
-func parse(text string) parsed {
+// When the context ends, so does the reading, and what is given means nothing.
+func parse(ctx context.Context, text string) parsed {
 	var p parsed
 	rest := strings.TrimSpace(text)
 	started := false
 	for rest != "" {
 		line, _ := cutLine(rest)
-		ins, after, err := parseOne(rest)
+		ins, after, err := parseOne(ctx, rest)
 		switch {
 		case err != nil:
 			p.problems = append(p.problems, err)
@@ -131,17 +133,26 @@ func parse(text string) parsed {
 
 // parseOne reads the instructions at the start of s: one, or several joined with "then". It gives neither instructions
 // nor an error when s does not begin with one; after is then what follows the first line.
-func parseOne(s string) (ins []instruction, after string, err *formError) {
+func parseOne(ctx context.Context, s string) (ins []instruction, after string, err *formError) {
+	return parseJoined(ctx, s, map[int]bool{})
+}
+
+// parseJoined is parseOne for s and what "then" joins to it. vain holds the lengths of the ends of s that were tried in
+// vain, so that each is tried once.
+func parseJoined(ctx context.Context, s string, vain map[int]bool) (ins []instruction, after string, err *formError) {
+	if ctx.Err() != nil {
+		return nil, "", nil
+	}
 	line, after := cutLine(s)
 	body := polite(s)
 	verb, args := cutVerb(body)
 	switch verb {
 	case "create", "write", "overwrite", "new":
-		return parseCreate(verb, args, line, after)
+		return parseCreate(ctx, verb, args, line, after)
 	case "replace", "change", "substitute":
-		return parseReplace(verb, args, line, after)
+		return parseReplace(ctx, verb, args, line, after)
 	case "append", "add":
-		return parseAppend(verb, args, line, after)
+		return parseAppend(ctx, verb, args, line, after)
 	}
 	if verb == "plan" && strings.TrimSpace(strings.TrimPrefix(args, ":")) != args {
 		if entries, below := bullets(args, after); len(entries) > 0 {
@@ -154,13 +165,18 @@ func parseOne(s string) (ins []instruction, after string, err *formError) {
 		if verb == "plan" || isRun && !clearJoint(line[at[0]:at[1]]) {
 			continue
 		}
+		rest := s[at[1]:]
+		if vain[len(rest)] {
+			continue
+		}
 		left, err := parseLine(polite(line[:at[0]]))
 		if left == nil || err != nil {
 			continue
 		}
-		if right, below, err := parseOne(s[at[1]:]); len(right) > 0 && err == nil {
+		if right, below, err := parseJoined(ctx, rest, vain); len(right) > 0 && err == nil {
 			return append([]instruction{left}, right...), below, nil
 		}
+		vain[len(rest)] = true
 	}
 	one, lineErr := parseLine(polite(line))
 	if one == nil && lineErr == nil {
@@ -197,9 +213,17 @@ var joint = lazy(`(?i)\s*[,;.]?\s+(?:and\s+)?then\s+|\s*,\s*then\s+`)
 // take forever.
 func joints(line string) [][]int {
 	const most = 8
+	found := joint().FindAllStringIndex(line, -1)
+	if len(found) == 0 {
+		return nil
+	}
 	var out [][]int
-	for _, at := range joint().FindAllStringIndex(line, -1) {
-		if !insideQuotes(line, at[0]) {
+	spans := quotedSpans(line)
+	for _, at := range found {
+		for len(spans) > 0 && spans[0][1] <= at[0] {
+			spans = spans[1:]
+		}
+		if len(spans) == 0 || at[0] <= spans[0][0] {
 			out = append(out, at)
 		}
 	}

@@ -183,7 +183,7 @@ func TestInstructionsAreUnderstoodHoweverTheyAreWritten(t *testing.T) {
 		{"why do I get this error:\nrun failed", nil},
 		{"", nil},
 	} {
-		if got := showAll(parse(c.prompt)); !slices.Equal(got, c.want) {
+		if got := showAll(parse(t.Context(), c.prompt)); !slices.Equal(got, c.want) {
 			t.Errorf("%q\n got %q\nwant %q", c.prompt, got, c.want)
 		}
 	}
@@ -202,7 +202,7 @@ func TestEveryFormInHelpIsUnderstood(t *testing.T) {
 				continue
 			}
 			n++
-			if p := parse(form); len(p.list) != 1 || len(p.problems) > 0 {
+			if p := parse(t.Context(), form); len(p.list) != 1 || len(p.problems) > 0 {
 				t.Errorf("help has %q, which is read as %q", form, showAll(p))
 			}
 		}
@@ -212,7 +212,7 @@ func TestEveryFormInHelpIsUnderstood(t *testing.T) {
 	}
 	for _, form := range []string{formRead, formList, formFind, formSearch, formCreate, formReplace, formAppend, formRun, formPlan, formDone} {
 		m := regexp.MustCompile("`([^`]+)`").FindStringSubmatch(form)
-		if p := parse(fill.Replace(m[1])); len(p.list) != 1 || len(p.problems) > 0 {
+		if p := parse(t.Context(), fill.Replace(m[1])); len(p.list) != 1 || len(p.problems) > 0 {
 			t.Errorf("the form %s is not understood itself: %q", form, showAll(p))
 		}
 	}
@@ -222,7 +222,7 @@ func TestWhatIsQuotedArrivesAsItIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a-zA-Z0-9 .,;:(){}<>=+*/_'-]{1,40}`).Draw(t, "text")
 		path := rapid.StringMatching(`[a-z]{1,8}(/[a-z]{1,8}){0,2}\.(go|txt|md)`).Draw(t, "path")
-		p := parse(fmt.Sprintf("replace \"%s\" with `%s` in %s", text, text, path))
+		p := parse(t.Context(), fmt.Sprintf("replace \"%s\" with `%s` in %s", text, text, path))
 		if len(p.list) != 1 {
 			t.Fatalf("%q", showAll(p))
 		}
@@ -231,7 +231,7 @@ func TestWhatIsQuotedArrivesAsItIs(t *testing.T) {
 			t.Fatalf("got %s", show(ins))
 		}
 		body := rapid.StringMatching(`([a-zA-Z ():=]{0,20}\n){1,6}`).Draw(t, "body")
-		p = parse("create " + path + ":\n```\n" + body + "```\nread " + path)
+		p = parse(t.Context(), "create "+path+":\n```\n"+body+"```\nread "+path)
 		if want := fmt.Sprintf("create %s %q over=false", path, body); len(p.list) != 2 || show(p.list[0]) != want {
 			t.Fatalf("got %q, want %s", showAll(p), want)
 		}
@@ -246,7 +246,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, prompt string) {
-		p := parse(prompt)
+		p := parse(t.Context(), prompt)
 		for _, i := range p.list {
 			switch i := i.(type) {
 			case runIns:
@@ -284,7 +284,7 @@ func TestALongPromptIsReadInTime(t *testing.T) {
 		strings.Repeat("plan: a then read b\n", 300),
 		strings.Repeat("what `", 3000),
 	} {
-		p := parse(prompt) // takes forever if the cases of a line are all tried
+		p := parse(t.Context(), prompt) // takes forever if the cases of a line are all tried
 		readQuestion(prompt)
 		if len(p.list) > 2000 {
 			t.Errorf("%d instructions", len(p.list))

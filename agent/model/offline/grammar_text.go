@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"context"
 	"strings"
 )
 
@@ -8,7 +9,7 @@ import (
 
 // parseCreate reads "create F: text". Text that begins on the line of the instruction ends before the next line that is
 // an instruction; text that begins below it is a fenced block, or everything to the end of the prompt.
-func parseCreate(verb, args, line, after string) ([]instruction, string, *formError) {
+func parseCreate(ctx context.Context, verb, args, line, after string) ([]instruction, string, *formError) {
 	fail := func() ([]instruction, string, *formError) {
 		return nil, after, &formError{strings.TrimSpace(line), formCreate}
 	}
@@ -46,14 +47,14 @@ func parseCreate(verb, args, line, after string) ([]instruction, string, *formEr
 		}
 		return []instruction{ins}, "", nil
 	}
-	content := strings.TrimPrefix(first, " ")
-	for below != "" {
-		l, rest := cutLine(below)
-		if next, _, err := parseOne(l); next != nil || err != nil {
+	for below != "" && ctx.Err() == nil {
+		l, next := cutLine(below)
+		if more, _, err := parseOne(ctx, l); more != nil || err != nil {
 			break
 		}
-		content, below = content+"\n"+l, rest
+		below = next
 	}
+	content := strings.TrimPrefix(rest[:len(rest)-len(below)], " ")
 	ins.content = withNewline(strings.TrimRight(content, "\n"))
 	return []instruction{ins}, below, nil
 }
@@ -75,7 +76,7 @@ func fenced(s string) (body, rest string, ok bool) {
 }
 
 // parseReplace reads `replace "a" with "b" and "c" with "d" in F`.
-func parseReplace(verb, args, line, after string) ([]instruction, string, *formError) {
+func parseReplace(ctx context.Context, verb, args, line, after string) ([]instruction, string, *formError) {
 	fail := func() ([]instruction, string, *formError) {
 		return nil, after, &formError{strings.TrimSpace(line), formReplace}
 	}
@@ -123,7 +124,7 @@ func parseReplace(verb, args, line, after string) ([]instruction, string, *formE
 		return fail()
 	}
 	place, tail := cutLine(rest)
-	return textPlace(place, tail, func(p string) instruction { ins.path = p; return ins }, fail)
+	return textPlace(ctx, place, tail, func(p string) instruction { ins.path = p; return ins }, fail)
 }
 
 var bare = lazy(`(?i)^\S+\s+(?:(?:all|every|each)\s+)?(\S+) (?:with|by) (\S+) in (\S+)$`)
@@ -141,7 +142,7 @@ func bareReplace(line string) (replaceIns, bool) {
 }
 
 // parseAppend reads `append "x" to F`.
-func parseAppend(verb, args, line, after string) ([]instruction, string, *formError) {
+func parseAppend(ctx context.Context, verb, args, line, after string) ([]instruction, string, *formError) {
 	fail := func() ([]instruction, string, *formError) {
 		return nil, after, &formError{strings.TrimSpace(line), formAppend}
 	}
@@ -158,14 +159,17 @@ func parseAppend(verb, args, line, after string) ([]instruction, string, *formEr
 	}
 	rest = trimWord(rest, "the", "end", "of", "file")
 	place, tail := cutLine(rest)
-	return textPlace(place, tail, func(p string) instruction { return appendIns{q, p} }, fail)
+	return textPlace(ctx, place, tail, func(p string) instruction { return appendIns{q, p} }, fail)
 }
 
 // textPlace reads the file at the end of a text instruction, and what "then" joins to it.
-func textPlace(place, tail string, make func(string) instruction, fail func() ([]instruction, string, *formError)) ([]instruction, string, *formError) {
+func textPlace(ctx context.Context, place, tail string, make func(string) instruction, fail func() ([]instruction, string, *formError)) ([]instruction, string, *formError) {
 	for _, at := range joints(place) {
-		more, after, err := parseOne(place[at[1]:] + "\n" + tail)
-		if p, rest, ok := word(place[:at[0]]); ok && rest == "" && len(more) > 0 && err == nil {
+		p, rest, ok := word(place[:at[0]])
+		if !ok || rest != "" {
+			continue
+		}
+		if more, after, err := parseOne(ctx, place[at[1]:]+"\n"+tail); len(more) > 0 && err == nil {
 			return append([]instruction{make(p)}, more...), after, nil
 		}
 	}

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +25,11 @@ const (
 )
 
 // work does the task of the conversation.
-func (c conversation) work(t *turn) error {
-	p := parse(c.text)
+func (c conversation) work(ctx context.Context, t *turn) error {
+	p := parse(ctx, c.text)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	switch {
 	case c.blind && c.text == "" && len(c.files)+len(c.links) == 0:
 		t.say(blindness)
@@ -34,7 +38,7 @@ func (c conversation) work(t *turn) error {
 		return nil
 	case len(p.list) > 0:
 		w := &worker{turn: t, conv: c, plan: c.plan}
-		if err := w.runAll(p.list); err != nil {
+		if err := w.runAll(ctx, p.list); err != nil {
 			return err
 		}
 	default:
@@ -47,7 +51,11 @@ func (c conversation) work(t *turn) error {
 
 func sayProblems(p parsed) string {
 	var b strings.Builder
-	for _, e := range p.problems {
+	for i, e := range p.problems {
+		if i == 20 {
+			fmt.Fprintf(&b, "… and %d more lines that are not clear.\n", len(p.problems)-i)
+			break
+		}
 		fmt.Fprintf(&b, "%s.\n", upperFirst(e.Error()))
 	}
 	if len(p.list) > 0 {
@@ -58,7 +66,7 @@ func sayProblems(p parsed) string {
 }
 
 // runAll carries out the list in order, ticking the plan that the list itself began with.
-func (w *worker) runAll(list []instruction) error {
+func (w *worker) runAll(ctx context.Context, list []instruction) error {
 	next := -1 // the plan entry of the instruction at hand
 	for i, ins := range list {
 		if p, ok := ins.(planIns); ok && len(p.entries) > 0 {
@@ -73,7 +81,7 @@ func (w *worker) runAll(list []instruction) error {
 		if ticks {
 			w.mark(next, inProgress)
 		}
-		result, err := w.carryOut(ins)
+		result, err := w.carryOut(ctx, ins)
 		if err != nil {
 			return err
 		}
@@ -125,7 +133,7 @@ func (w *worker) askOne(tool string, args any) (reply, error) {
 }
 
 // carryOut carries out one instruction and says what came of it.
-func (w *worker) carryOut(ins instruction) (outcome, error) {
+func (w *worker) carryOut(ctx context.Context, ins instruction) (outcome, error) {
 	switch ins := ins.(type) {
 	case readIns:
 		return w.read(ins)
@@ -146,7 +154,7 @@ func (w *worker) carryOut(ins instruction) (outcome, error) {
 	case planIns:
 		return w.showPlan()
 	case doIns:
-		return w.doPlan(ins)
+		return w.doPlan(ctx, ins)
 	case doneIns:
 		return w.donePlan(ins)
 	case helpIns:

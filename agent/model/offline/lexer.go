@@ -66,23 +66,25 @@ func cutQuoted(s string) (q quoted, rest string, ok bool) {
 	return quoted{}, s, false
 }
 
-// insideQuotes tells whether the byte at is within a quoted text of the line.
-func insideQuotes(line string, at int) bool {
-	for i := 0; i < at; {
+// quotedSpans gives where the quoted texts of a line begin and end, in order. A quote that is not closed from one place
+// on is not closed further on either, so each kind of quote is looked for in vain only once.
+func quotedSpans(line string) [][2]int {
+	var spans [][2]int
+	vain := map[rune]bool{}
+	for i := 0; i < len(line); {
 		r, size := utf8.DecodeRuneInString(line[i:])
-		if _, ok := closer(r); ok && (i == 0 || line[i-1] == ' ') {
+		if _, ok := closer(r); ok && !vain[r] && (i == 0 || line[i-1] == ' ') {
 			if _, rest, ok := cutQuoted(line[i:]); ok {
 				end := len(line) - len(rest)
-				if at < end {
-					return true
-				}
+				spans = append(spans, [2]int{i, end})
 				i = end
 				continue
 			}
+			vain[r] = true
 		}
 		i += size
 	}
-	return false
+	return spans
 }
 
 // word reads a path or pattern at the start of s: quoted, or up to the next space. A bare word loses the punctuation of
@@ -208,8 +210,10 @@ var (
 
 // polite removes what a person adds to an instruction: bullets, "please", "could you".
 func polite(s string) string {
-	s = bullet().ReplaceAllString(strings.TrimLeft(s, " \t"), "")
-	for {
+	s = strings.TrimLeft(s, " \t")
+	s = s[len(bullet().FindString(s)):]
+	const most = 20 // such words; what has more is prose
+	for range most {
 		at := manners().FindStringIndex(s)
 		if at == nil || at[1] == len(s) || strings.Contains(s[:at[1]], "\n") {
 			return s
@@ -219,6 +223,7 @@ func polite(s string) string {
 		}
 		s = s[at[1]:]
 	}
+	return s
 }
 
 var asks = lazy(`(?i)\b(?:what|where|which|who|why|when|how)\b`)

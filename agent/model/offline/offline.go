@@ -33,7 +33,7 @@ func (offline) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Ev
 			yield(nil, err)
 			return
 		}
-		for _, event := range answer(req) {
+		for _, event := range answer(ctx, req) {
 			if err := ctx.Err(); err != nil {
 				yield(nil, err)
 				return
@@ -45,11 +45,11 @@ func (offline) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Ev
 	}
 }
 
-// answer works out everything that is said and called now.
-func answer(req model.Request) []model.Event {
+// answer works out everything that is said and called now. When the context ends meanwhile, what it gives means nothing.
+func answer(ctx context.Context, req model.Request) []model.Event {
 	c := readConversation(req.Messages)
 	t := newTurn(req.Tools, c)
-	t.finish(c.work(t))
+	t.finish(c.work(ctx, t))
 
 	var events []model.Event
 	out := 0

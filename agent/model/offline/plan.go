@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -69,7 +70,7 @@ func (w *worker) showPlan() (outcome, error) {
 
 // doPlan carries out the open tasks that are instructions themselves, one or all. It stops at one that is not: that is
 // the person's, or a language model's.
-func (w *worker) doPlan(ins doIns) (outcome, error) {
+func (w *worker) doPlan(ctx context.Context, ins doIns) (outcome, error) {
 	if len(w.plan) == 0 {
 		return w.showPlan()
 	}
@@ -81,7 +82,7 @@ func (w *worker) doPlan(ins doIns) (outcome, error) {
 		if did && ins.one {
 			break
 		}
-		p := parse(w.plan[i].Content)
+		p := parse(ctx, w.plan[i].Content)
 		if len(p.problems) > 0 || len(p.list) != 1 || !fitsPlan(p.list[0]) {
 			w.mark(i, inProgress)
 			if err := w.flushPlan(false); err != nil {
@@ -92,7 +93,7 @@ func (w *worker) doPlan(ins doIns) (outcome, error) {
 		}
 		did = true
 		w.mark(i, inProgress)
-		result, err := w.carryOut(p.list[0])
+		result, err := w.carryOut(ctx, p.list[0])
 		if err != nil {
 			return halted, err
 		}

@@ -21,6 +21,23 @@ var (
 	splitter   = lazy(`[^\pL\pN_$]+`)
 )
 
+// maxQuestion bounds what is weighed of a question, maxWord one word of it.
+const (
+	maxQuestion = 20_000 // characters
+	maxWord     = 200    // bytes
+)
+
+// firstRunes gives the first n characters of s.
+func firstRunes(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
 // maxTerms bounds what one question searches for.
 const maxTerms = 6
 
@@ -55,7 +72,7 @@ func readQuestion(text string) question {
 		w = strings.TrimRight(w, ".")
 		w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s")
 		switch {
-		case w == "":
+		case w == "", len(w) > maxWord: // too long for a name or a word
 		case fileName(w):
 			q.paths = append(q.paths, w)
 		case flagWord().MatchString(w):
@@ -120,10 +137,12 @@ func takeQuoted(text string) (words, literals []string) {
 			break
 		}
 		before := text[:at]
-		lit, rest, ok := cutQuoted(text[at:])
+		near := text[at:min(len(text), at+maxWord+8)] // a longer one is no literal
+		lit, rest, ok := cutQuoted(near)
 		apostrophe := at > 0 && wordByte(text[at-1])
-		if !ok || apostrophe || strings.TrimSpace(lit.raw) == "" || len(lit.raw) > 200 || strings.Contains(lit.raw, "\n") {
-			end := at + len(string([]rune(text[at:])[:1]))
+		if !ok || apostrophe || strings.TrimSpace(lit.raw) == "" || len(lit.raw) > maxWord || strings.Contains(lit.raw, "\n") {
+			_, size := utf8.DecodeRuneInString(text[at:])
+			end := at + size
 			words = append(words, strings.Fields(before)...)
 			if apostrophe && len(words) > 0 { // the rest of the word: doesn't
 				tail := text[end:]
@@ -138,7 +157,7 @@ func takeQuoted(text string) (words, literals []string) {
 		}
 		words = append(words, strings.Fields(before)...)
 		literals = append(literals, strings.TrimSpace(lit.literal()))
-		text = rest
+		text = text[at+len(near)-len(rest):]
 	}
 	return append(words, strings.Fields(text)...), literals
 }
