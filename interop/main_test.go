@@ -64,7 +64,7 @@ func install(dir string) (programs, error) {
 	}
 	for _, name := range []string{"@agentclientprotocol/sdk", "acpx"} {
 		if _, err := os.Stat(filepath.Join(p.modules, name)); errors.Is(err, fs.ErrNotExist) {
-			return programs{}, fmt.Errorf("the npm package %s is not installed; `make interop` installs it, or: cd interop && npm ci", name)
+			return programs{}, fmt.Errorf("the npm package %s is not installed; `make interop` installs it, or: scripts/npm-packages interop", name)
 		}
 	}
 	if err := build("..", p.wherry, "./cmd/wherry"); err != nil {
