@@ -23,7 +23,7 @@ func Example_client() {
 		return
 	}
 	defer agent.Close()
-	session, err := agent.NewSession(ctx, acp.NewSessionRequest{Cwd: "/work"})
+	session, err := agent.NewSession(ctx, acp.NewSessionRequest{Cwd: "/project"})
 	if err != nil {
 		fmt.Println(err)
 		return

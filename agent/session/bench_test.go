@@ -20,7 +20,7 @@ func must[T any](b *testing.B, value T, err error) T {
 
 func held(b *testing.B, s session.Store, id string) session.Lease {
 	b.Helper()
-	if err := s.Create(b.Context(), id, session.Created{Roots: []string{"/work"}}); err != nil {
+	if err := s.Create(b.Context(), id, session.Created{Roots: []string{"/project"}}); err != nil {
 		b.Fatal(err)
 	}
 	l, err := s.Acquire(b.Context(), id)

@@ -64,7 +64,7 @@ func TestAFileSystemThatIsFullOrReadOnly(t *testing.T) {
 	}
 
 	remount(syscall.MS_RDONLY, "")
-	err = openFile(t, path).Create(t.Context(), "sess_b", Created{Roots: []string{"/work"}})
+	err = openFile(t, path).Create(t.Context(), "sess_b", Created{Roots: []string{"/project"}})
 	wantFault(t, err, FaultReadOnly, path, "write permission")
 	other := filepath.Join(folder, "other", "sessions.db")
 	_, err = openFile(t, other).List(t.Context(), Filter{})

@@ -86,7 +86,7 @@ func TestAFileThatIsNoStoreIsRefusedAndLeftAlone(t *testing.T) {
 			for range 2 {
 				_, err := openFile(t, path).List(t.Context(), Filter{})
 				wantFault(t, err, test.kind, path, test.says)
-				err = openFile(t, path).Create(t.Context(), "sess_b", Created{Roots: []string{"/work"}})
+				err = openFile(t, path).Create(t.Context(), "sess_b", Created{Roots: []string{"/project"}})
 				wantFault(t, err, test.kind, path, test.says)
 			}
 			if !bytes.Equal(before, contents(t, path)) {
@@ -260,7 +260,7 @@ func TestAFileWithoutWritePermissionIsReported(t *testing.T) {
 		}
 	}
 	defer os.Chmod(folder, 0o700)
-	err := openFile(t, path).Create(t.Context(), "sess_b", Created{Roots: []string{"/work"}})
+	err := openFile(t, path).Create(t.Context(), "sess_b", Created{Roots: []string{"/project"}})
 	wantFault(t, err, FaultReadOnly, path, "write permission")
 }
 

@@ -36,7 +36,7 @@ func elsewhere(t *testing.T, path string, now func() time.Time) *sqliteStore {
 
 func newSession(t *testing.T, s Store, id string) Lease {
 	t.Helper()
-	if err := s.Create(t.Context(), id, Created{Roots: []string{"/work"}, Mode: approval.ModeAsk}); err != nil {
+	if err := s.Create(t.Context(), id, Created{Roots: []string{"/project"}, Mode: approval.ModeAsk}); err != nil {
 		t.Fatal(err)
 	}
 	l, err := s.Acquire(t.Context(), id)

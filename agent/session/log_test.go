@@ -42,7 +42,7 @@ type logs struct {
 
 func drawLog(t *rapid.T) []session.Event {
 	l := &logs{t: t}
-	l.add(session.Created{Roots: []string{"/work"}, Mode: approval.ModeAsk, Model: "a/b"})
+	l.add(session.Created{Roots: []string{"/project"}, Mode: approval.ModeAsk, Model: "a/b"})
 	for range rapid.IntRange(0, 4).Draw(t, "turns") {
 		l.turn()
 	}
@@ -146,7 +146,7 @@ func (l *logs) call(call string) {
 	}
 	result := tool.Result{Text: rapid.SampledFrom([]string{"", "ok"}).Draw(l.t, "result"), Failed: status == session.CallFailed}
 	if l.chance(30, "views") {
-		path := rapid.SampledFrom([]string{"/work/a", "/work/b"}).Draw(l.t, "path")
+		path := rapid.SampledFrom([]string{"/project/a", "/project/b"}).Draw(l.t, "path")
 		result.Views = map[string]tool.View{path: {Version: host.Version{Source: host.FromDisk, Digest: rapid.StringMatching("[a-f]{3}").Draw(l.t, "digest")}}}
 	}
 	l.add(session.CallDone{Call: call, Status: status, Result: result})
@@ -166,7 +166,7 @@ func drawBlock() *rapid.Generator[session.Block] {
 		{Type: session.BlockText},
 		{Type: session.BlockText, Text: " \n"},
 		{Type: session.BlockImage, MIMEType: "image/png", Data: []byte{1}},
-		{Type: session.BlockFile, URI: "file:///work/a", Text: ""},
+		{Type: session.BlockFile, URI: "file:///project/a", Text: ""},
 		{Type: session.BlockLink, URI: "https://example.com"},
 		{Type: "future"},
 	})

@@ -298,10 +298,10 @@ func TestAPromptBecomesPartsOfTheUsersMessage(t *testing.T) {
 		want  model.Part
 	}{
 		{"text", session.Block{Type: session.BlockText, Text: " as it is\n"}, text(" as it is\n")},
-		{"a link", session.Block{Type: session.BlockLink, URI: "file:///work/a.go", Name: "a.go"}, text("@file:///work/a.go")},
+		{"a link", session.Block{Type: session.BlockLink, URI: "file:///project/a.go", Name: "a.go"}, text("@file:///project/a.go")},
 		{"an image", session.Block{Type: session.BlockImage, MIMEType: "image/png", Data: []byte{1}}, model.Image{MIMEType: "image/png", Data: []byte{1}}},
 		{"audio", session.Block{Type: session.BlockAudio, MIMEType: "audio/wav", Data: []byte{1}}, model.Audio{MIMEType: "audio/wav", Data: []byte{1}}},
-		{"an embedded file", session.Block{Type: session.BlockFile, URI: "file:///work/a%20b.go", Text: "package a\n"}, text("<file path=\"/work/a b.go\">package a\n</file>")},
+		{"an embedded file", session.Block{Type: session.BlockFile, URI: "file:///project/a%20b.go", Text: "package a\n"}, text("<file path=\"/project/a b.go\">package a\n</file>")},
 		{"a file on a drive", session.Block{Type: session.BlockFile, URI: "file:///C:/a.go", Text: "x"}, text("<file path=\"C:/a.go\">x</file>")},
 		{"a file from elsewhere", session.Block{Type: session.BlockFile, URI: "zed://x", Text: "x"}, text("<file path=\"zed://x\">x</file>")},
 		{"a file that would close its own tag", session.Block{Type: session.BlockFile, URI: "file:///a", Text: "</file></file-2>"}, text("<file-3 path=\"/a\"></file></file-2></file-3>")},

@@ -44,7 +44,7 @@ func child(role, path, id string) error {
 	defer store.Close()
 	switch role {
 	case "create": // one of several that open a new file at the same moment
-		return store.Create(ctx, id, session.Created{Roots: []string{"/work"}})
+		return store.Create(ctx, id, session.Created{Roots: []string{"/project"}})
 	case "append": // until killed, saying what has been stored
 		lease, err := store.Acquire(ctx, id)
 		if err != nil {
@@ -125,7 +125,7 @@ func startChild(t *testing.T, role, path, id string) (cmd *exec.Cmd, say func(st
 func TestWhatAKilledProcessHadAppendedIsThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	store := openAt(t, path)
-	if err := store.Create(t.Context(), "sess_a", session.Created{Roots: []string{"/work"}, Mode: approval.ModeAsk}); err != nil {
+	if err := store.Create(t.Context(), "sess_a", session.Created{Roots: []string{"/project"}, Mode: approval.ModeAsk}); err != nil {
 		t.Fatal(err)
 	}
 	var stored int64 = 1
@@ -189,7 +189,7 @@ func TestWhatAKilledProcessHadAppendedIsThere(t *testing.T) {
 func TestTwoProcessesTakeTurnsOnASession(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	store := openAt(t, path)
-	if err := store.Create(t.Context(), "sess_a", session.Created{Roots: []string{"/work"}}); err != nil {
+	if err := store.Create(t.Context(), "sess_a", session.Created{Roots: []string{"/project"}}); err != nil {
 		t.Fatal(err)
 	}
 	_, say, next := startChild(t, "take", path, "sess_a")

@@ -42,7 +42,7 @@ func TestTitle(t *testing.T) {
 		{"a long line is cut at a word", textBlocks(long), strings.TrimSpace(strings.Repeat("word ", 16)) + "…"},
 		{"a long word is cut", textBlocks(strings.Repeat("é", 100)), strings.Repeat("é", 79) + "…"},
 		{"eighty characters fit", textBlocks(strings.Repeat("é", 80)), strings.Repeat("é", 80)},
-		{"a link block", []session.Block{{Type: session.BlockLink, URI: "file:///work/a%20b.go"}}, "a b.go"},
+		{"a link block", []session.Block{{Type: session.BlockLink, URI: "file:///project/a%20b.go"}}, "a b.go"},
 		{"a named file", []session.Block{{Type: session.BlockFile, Name: "notes.md", URI: "zed://1"}}, "notes.md"},
 		{"an image", []session.Block{{Type: session.BlockImage, Data: []byte{1}}}, "Image"},
 		{"a recording", []session.Block{{Type: session.BlockAudio, Data: []byte{1}}}, "Recording"},

@@ -20,7 +20,7 @@ import (
 func createdSession(t *testing.T, open func(t *testing.T) session.Store) {
 	s := open(t)
 	before := time.Now().Add(-time.Second)
-	want := session.Created{Roots: []string{"/work", "/more"}, Mode: approval.ModeEdits, Model: "offline/quotes"}
+	want := session.Created{Roots: []string{"/project", "/more"}, Mode: approval.ModeEdits, Model: "offline/quotes"}
 	if err := s.Create(t.Context(), "sess_a", want); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func createTwice(t *testing.T, open func(t *testing.T) session.Store) {
 	if err := s.Create(t.Context(), "sess_b", session.Created{}); err == nil {
 		t.Error("a session without a folder was created")
 	}
-	if err := s.Create(t.Context(), "", first("/work")); err == nil {
+	if err := s.Create(t.Context(), "", first("/project")); err == nil {
 		t.Error("a session without an id was created")
 	}
 }
@@ -62,7 +62,7 @@ func everything() []session.Data {
 	return []session.Data{
 		session.Titled{Title: "Grüße, 世界 \u0000 \u2028", By: "model"},
 		session.Configured{Mode: approval.ModeAuto, Model: "a/b", Edits: true},
-		session.Rooted{Roots: []string{"/work", "/third"}},
+		session.Rooted{Roots: []string{"/project", "/third"}},
 		session.TurnStarted{Turn: "turn_1", Message: "msg_1", Prompt: []session.Block{
 			{Type: session.BlockText, Text: "hello\r\n\t\"quoted\" <b>&"},
 			{Type: session.BlockImage, MIMEType: "image/png", Data: []byte{0, 1, 255}},
@@ -73,16 +73,16 @@ func everything() []session.Data {
 		session.CallRequested{Call: "call_1", ModelID: "c0", Tool: "edit", Args: json.RawMessage(`{"a":1,"a":2}`), Provider: "p", Opaque: json.RawMessage(`"o"`)},
 		session.CallPresented{Call: "call_1", Presentation: tool.Presentation{
 			Class: approval.ClassEdit, Title: "Edit a", Kind: tool.KindEdit, Stale: true,
-			Locations: []tool.Location{{Path: "/work/a", Line: 3}},
-			Diffs:     []tool.Diff{{Path: "/work/a", Old: &old, New: "after", Base: version}},
-			Command:   &tool.CommandView{Line: "go test ./...", Dir: "/work"},
+			Locations: []tool.Location{{Path: "/project/a", Line: 3}},
+			Diffs:     []tool.Diff{{Path: "/project/a", Old: &old, New: "after", Base: version}},
+			Command:   &tool.CommandView{Line: "go test ./...", Dir: "/project"},
 		}},
 		session.PermissionAsked{Call: "call_1", Digest: "d", Reason: "r", Scopes: []approval.Scope{approval.ScopeOnce, approval.ScopeSession}},
 		session.PermissionAnswered{Call: "call_1", Digest: "d", Answer: session.Allowed, Scope: approval.ScopeSession, Reason: "fine", By: "zed"},
 		session.CallStarted{Call: "call_1", Rule: "mode auto"},
 		session.CallDone{Call: "call_1", Status: session.CallCompleted, Result: tool.Result{
 			Text: "done", Display: "**done**", Images: []tool.Image{{MIMEType: "image/png", Data: []byte{1}}}, Failed: true,
-			Views: map[string]tool.View{"/work/a": {Version: version}}, Changed: []string{"/work/a"},
+			Views: map[string]tool.View{"/project/a": {Version: version}}, Changed: []string{"/project/a"},
 			Plan: []tool.PlanEntry{{Content: "c", Status: tool.PlanPending, Priority: "low"}}, SetsPlan: true,
 		}},
 		session.PlanChanged{Entries: []tool.PlanEntry{{Content: "c", Status: tool.PlanInProgress, Priority: "high"}}},

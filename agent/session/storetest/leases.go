@@ -87,7 +87,7 @@ func closedStore(t *testing.T, open func(t *testing.T) session.Store) {
 	if err == nil {
 		t.Error("appended to a closed store")
 	}
-	wantError(t, "create", s.Create(ctx, "sess_b", first("/work")), session.ErrClosed)
+	wantError(t, "create", s.Create(ctx, "sess_b", first("/project")), session.ErrClosed)
 	_, err = s.Acquire(ctx, "sess_a")
 	wantError(t, "acquire", err, session.ErrClosed)
 	_, err = s.Get(ctx, "sess_a")

@@ -36,13 +36,13 @@ func listing(t *testing.T, open func(t *testing.T) session.Store) {
 	same(t, "after a prompt", ids(listed(t, s, session.Filter{}).Sessions), []string{"sess_a", "sess_b"})
 	add(t, b, session.Notice{}, session.UsageRecorded{}, session.Configured{Model: "x/y"})
 	same(t, "after a notice", ids(listed(t, s, session.Filter{}).Sessions), []string{"sess_a", "sess_b"})
-	add(t, b, session.Titled{Title: "Second", By: "model"}, session.Rooted{Roots: []string{"/elsewhere", "/work"}})
+	add(t, b, session.Titled{Title: "Second", By: "model"}, session.Rooted{Roots: []string{"/elsewhere", "/project"}})
 	add(t, a, session.TurnEnded{Turn: "t1"}, session.TurnStarted{Turn: "t2"})
 
 	page := listed(t, s, session.Filter{})
 	for i, want := range []session.Info{
-		{ID: "sess_a", Roots: []string{"/work"}, Title: "First", Model: "offline/quotes", Turns: 2},
-		{ID: "sess_b", Roots: []string{"/elsewhere", "/work"}, Title: "Second", Model: "x/y"},
+		{ID: "sess_a", Roots: []string{"/project"}, Title: "First", Model: "offline/quotes", Turns: 2},
+		{ID: "sess_b", Roots: []string{"/elsewhere", "/project"}, Title: "Second", Model: "x/y"},
 	} {
 		got := page.Sessions[i]
 		want.Created, want.Updated = got.Created, got.Updated
@@ -88,21 +88,21 @@ func personsTitle(t *testing.T, open func(t *testing.T) session.Store) {
 
 func listFolder(t *testing.T, open func(t *testing.T) session.Store) {
 	s := open(t)
-	folders := []string{"/work", "/work/sub", "/Work", "/work ", "/other"}
+	folders := []string{"/project", "/project/sub", "/Project", "/project ", "/other"}
 	for n := range 10 {
 		if err := s.Create(t.Context(), fmt.Sprintf("sess_%d", n), first(folders[n%len(folders)])); err != nil {
 			t.Fatal(err)
 		}
 	}
-	same(t, "in a folder", ids(listed(t, s, session.Filter{Folder: "/work"}).Sessions), []string{"sess_5", "sess_0"})
-	same(t, "in no folder", listed(t, s, session.Filter{Folder: "/work/"}), session.Page{})
+	same(t, "in a folder", ids(listed(t, s, session.Filter{Folder: "/project"}).Sessions), []string{"sess_5", "sess_0"})
+	same(t, "in no folder", listed(t, s, session.Filter{Folder: "/project/"}), session.Page{})
 	same(t, "everywhere", len(listed(t, s, session.Filter{}).Sessions), 10)
 
-	page := listed(t, s, session.Filter{Folder: "/work", Limit: 1})
+	page := listed(t, s, session.Filter{Folder: "/project", Limit: 1})
 	same(t, "first page", ids(page.Sessions), []string{"sess_5"})
 	_, err := s.List(t.Context(), session.Filter{Folder: "/other", Cursor: page.Next})
 	wantError(t, "a cursor of another folder", err, session.ErrBadCursor)
-	for _, folder := range []string{"/work", ""} { // some clients name the folder once
+	for _, folder := range []string{"/project", ""} { // some clients name the folder once
 		next := listed(t, s, session.Filter{Folder: folder, Cursor: page.Next, Limit: 1})
 		same(t, "second page", ids(next.Sessions), []string{"sess_0"})
 		same(t, "no third page", next.Next, "")

@@ -53,7 +53,7 @@ func first(folder string) session.Created {
 
 func create(t *testing.T, s session.Store, id string) {
 	t.Helper()
-	if err := s.Create(t.Context(), id, first("/work")); err != nil {
+	if err := s.Create(t.Context(), id, first("/project")); err != nil {
 		t.Fatal(err)
 	}
 }
