@@ -314,10 +314,15 @@ func (s *agentSide) Request(ctx context.Context, r *jsonrpc.Request) (any, error
 		select {
 		case <-turn.before:
 		case <-ctx.Done():
-			if isCancelled(ctx) {
-				return l.answer(ctx, &PromptResponse{StopReason: StopCancelled}, nil)
-			}
-			return nil, toWire(ctx, context.Cause(ctx), nil)
+		}
+		s.mu.Lock() // a cancel of the session reaches all of its prompts, also when the one before has ended by it already
+		err := context.Cause(ctx)
+		s.mu.Unlock()
+		switch {
+		case errors.Is(err, ErrSessionCancelled):
+			return l.answer(ctx, &PromptResponse{StopReason: StopCancelled}, nil)
+		case err != nil:
+			return nil, toWire(ctx, err, nil)
 		}
 	}
 	m, err := route.call(ctx, l, s.agent, r.Params)
