@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -165,7 +166,7 @@ func (t *turn) permission(
 		said.Answer, said.Reason = session.Unanswered, "the question was dismissed"
 	case answer.Nobody:
 		said.Answer = session.Unanswered
-	case answer.Allowed && answer.Scope == approval.ScopeSession && offers(d.Scopes, approval.ScopeSession):
+	case answer.Allowed && answer.Scope == approval.ScopeSession && slices.Contains(d.Scopes, approval.ScopeSession):
 		said.Answer, said.Scope = session.Allowed, approval.ScopeSession
 		data = append(data, session.Configured{Edits: true})
 	case answer.Allowed && (answer.Scope == "" || answer.Scope == approval.ScopeOnce):
@@ -204,19 +205,9 @@ func (t *turn) permission(
 		return "", "", err
 	}
 	if answer.Cancelled {
-		t.result.Reason = session.StopCancelled
-		return "", "", errTurnOver
+		return "", "", errDismissed
 	}
 	return "", "", errors.New("the client could not be asked for permission, so nothing was done and the turn was ended")
-}
-
-func offers(scopes []approval.Scope, s approval.Scope) bool {
-	for _, have := range scopes {
-		if have == s {
-			return true
-		}
-	}
-	return false
 }
 
 // done ends a call, with the plan it set.

@@ -25,8 +25,8 @@ type TurnResult struct {
 // errInside is what a person sees of a defect of ours.
 var errInside = errors.New("wherry failed inside; the log has the details. The conversation is safe, please try again")
 
-// errTurnOver ends a turn early; the reason is set already.
-var errTurnOver = errors.New("the turn is over")
+// errDismissed ends a turn whose question the person dismissed: it counts as cancelled.
+var errDismissed = errors.New("the question was dismissed")
 
 // Turn answers a prompt. It waits for earlier turns of the session, and ends when the model has said all, ctx ends, or
 // something fails. The error is for a turn that could not be begun: another process holds the session
@@ -80,7 +80,10 @@ func (t *turn) run(ctx context.Context) {
 			t.fail(errInside)
 		}
 	}()
-	if err := t.loop(ctx); err != nil && !errors.Is(err, errTurnOver) {
+	switch err := t.loop(ctx); {
+	case errors.Is(err, errDismissed):
+		t.result.Reason = session.StopCancelled
+	case err != nil:
 		t.fail(err)
 	}
 }
