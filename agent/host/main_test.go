@@ -12,8 +12,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "write-limited" {
-		os.Exit(writeLimited(os.Args[2:]))
+	if len(os.Args) > 1 && modes[os.Args[1]] != nil {
+		os.Exit(modes[os.Args[1]](os.Args[2:]))
 	}
 	goleak.VerifyTestMain(m)
 }

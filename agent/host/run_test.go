@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -261,7 +263,7 @@ func TestBackgroundChildrenNeitherHoldTheWaitNorOutliveIt(t *testing.T) {
 		"grandchild of a subshell": "(sh -c 'sleep 100 & echo $! >pids') ; echo done",
 	}
 	if _, err := os.Stat("/proc/self/stat"); err == nil {
-		lines["a group of its own"] = "set -m; sleep 100 & echo $! >pids; echo done"
+		lines["a group of its own"] = "'" + os.Args[0] + "' own-group sleep 100 >pids; echo done"
 	}
 	for name, line := range lines {
 		exit := run(t, l, Command{Line: line})
@@ -399,4 +401,17 @@ func TestACommandIsNotStartedOnceItsContextHasEnded(t *testing.T) {
 	if _, err := os.Stat(dir + "/ran"); err == nil {
 		t.Error("it ran")
 	}
+}
+
+// startOwnGroup is what the test binary does when it is called with own-group: it starts the command in a process group
+// of its own, as a shell with job control does, prints its process id and leaves it behind.
+func startOwnGroup(argv []string) int {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(cmd.Process.Pid)
+	return 0
 }
