@@ -59,3 +59,17 @@ func ToolText(text string) ToolCallBlock { return ToolCallBlock{Content: Text(te
 
 // NewSessionID returns a new random session id that cannot be guessed.
 func NewSessionID() SessionID { return SessionID(rand.Text()) }
+
+// NewMessageID returns a new random message id.
+func NewMessageID() MessageID { return MessageID(rand.Text()) }
+
+// NewToolCallID returns a new random tool call id.
+func NewToolCallID() ToolCallID { return ToolCallID(rand.Text()) }
+
+// ToolDiff returns a changed file as content of a tool call. The path is absolute; the texts are the whole file's.
+func ToolDiff(path, oldText, newText string) ToolCallDiff {
+	return ToolCallDiff{Path: path, OldText: Some(oldText), NewText: newText}
+}
+
+// ToolNewFile returns a new file as content of a tool call. The path is absolute.
+func ToolNewFile(path, text string) ToolCallDiff { return ToolCallDiff{Path: path, NewText: text} }
