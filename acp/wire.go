@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/wherry-acp/wherry/acp/internal/jsoncheck"
 )
 
 // Message is implemented by a pointer to every generated protocol object, and by nothing else. It is what [Codec] reads and writes.
@@ -76,7 +78,7 @@ var everything = Codec{Unstable: true}
 
 // checkSyntax reports why data is not exactly one JSON value.
 func checkSyntax(data []byte) error {
-	if jsontext.Value(data).IsValid() {
+	if jsoncheck.Valid(data) {
 		return nil
 	}
 	var probe jsontext.Value = append(jsontext.Value(nil), data...)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/wherry-acp/wherry/acp/internal/jsoncheck"
 )
 
 // encoder appends JSON. The first error stays; later output is then thrown away.
@@ -78,7 +80,7 @@ func (e *encoder) raw(v jsontext.Value) {
 	switch {
 	case len(v) == 0:
 		e.lit("null")
-	case !v.IsValid():
+	case !jsoncheck.Valid(v):
 		e.fail("raw value: it is not valid JSON")
 	default:
 		if bytes.IndexByte(v, '\n') >= 0 || bytes.IndexByte(v, '\r') >= 0 {
