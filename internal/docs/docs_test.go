@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -135,9 +136,12 @@ func goTool(t *testing.T, args ...string) {
 	}
 }
 
-// compile builds a whole program as a package of this module.
+// compile builds a whole program, or a fragment of one, as a package of this module.
 func compile(t *testing.T, text string) {
 	t.Helper()
+	if !strings.HasPrefix(text, "package ") {
+		text = program(text)
+	}
 	if err := os.MkdirAll(filepath.Join(root, ".cache"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +154,43 @@ func compile(t *testing.T, text string) {
 		t.Fatal(err)
 	}
 	goTool(t, "vet", "./"+filepath.ToSlash(filepath.Join(".cache", filepath.Base(dir))))
+}
+
+// packages are those that a fragment may name without importing them.
+var packages = []string{
+	"context", "encoding/json", "errors", "fmt", "io", "io/fs", "log", "log/slog", "net/http", "os", "os/exec", "path/filepath", "slices", "strings",
+	"testing", "time",
+	"github.com/wherry-acp/wherry/acp", "github.com/wherry-acp/wherry/acp/acptest", "github.com/wherry-acp/wherry/acp/clienthost",
+	"github.com/wherry-acp/wherry/acp/process", "github.com/wherry-acp/wherry/acp/transport", "github.com/wherry-acp/wherry/acp/wirelog",
+}
+
+// program makes a program of a fragment: declarations stay what they are, statements become a function with the names
+// that the documents use for what a reader has at hand.
+func program(text string) string {
+	var b strings.Builder
+	b.WriteString("package main\n\n")
+	for _, p := range packages {
+		if regexp.MustCompile(`\b` + path.Base(p) + `\.[A-Z]`).MatchString(text) {
+			fmt.Fprintf(&b, "import %q\n", p)
+		}
+	}
+	if regexp.MustCompile(`(?m)^(func|type|var) `).MatchString(text) {
+		return b.String() + text + "\nfunc main() {}\n"
+	}
+	for _, p := range []string{"context", "github.com/wherry-acp/wherry/acp"} {
+		if line := fmt.Sprintf("import %q\n", p); !strings.Contains(b.String(), line) {
+			b.WriteString(line)
+		}
+	}
+	b.WriteString(`
+func _(ctx context.Context, agent acp.Agent, remote *acp.RemoteAgent, session *acp.Session, client acp.ClientSession, dir string, err error) error {
+`)
+	b.WriteString(text)
+	if !regexp.MustCompile(`(?m)^return `).MatchString(text) {
+		b.WriteString("return nil\n")
+	}
+	b.WriteString("}\n\nfunc main() {}\n")
+	return b.String()
 }
 
 func balanced(text string) error {
@@ -208,6 +249,10 @@ func checkCommand(t *testing.T, wherry, line string) {
 				t.Errorf("%s: there is no step %s", line, step)
 			}
 		}
+	case strings.HasPrefix(line, "go run ./examples/"), strings.HasPrefix(line, "go test ./"):
+		if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(words[2]))); err != nil || !info.IsDir() {
+			t.Errorf("%s: there is no package %s", line, words[2])
+		}
 	case strings.HasPrefix(line, "go install ") || strings.HasPrefix(line, "go doc ") || strings.HasPrefix(line, "go get "):
 		pkg, _, _ := strings.Cut(words[2], "@")
 		dir, ours := strings.CutPrefix(pkg, "github.com/wherry-acp/wherry")
@@ -246,8 +291,9 @@ func runWherry(t *testing.T, wherry, args string) {
 
 func TestEveryLinkToAFileLeadsToOne(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	code := regexp.MustCompile("(?ms)^ *```.*?^ *```|`[^`\n]*`")
 	for _, file := range documents(t) {
-		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(read(t, file), ""), -1) {
 			target, _, _ := strings.Cut(m[1], "#")
 			if target == "" || strings.Contains(target, "://") {
 				continue
