@@ -51,10 +51,10 @@ type pointer[T any] interface {
 	Message
 }
 
-// decode reads params or a result.
+// decode reads params or a result, or a value within them: the connection has checked their syntax and names.
 func decode[T any, P pointer[T]](l *link, raw jsontext.Value) (T, error) {
 	var v T
-	err := l.codec.Unmarshal(raw, P(&v))
+	err := l.codec.unmarshalValid(raw, P(&v))
 	return v, err
 }
 

@@ -196,6 +196,9 @@ func (e *envelope) outcome(method string) (jsontext.Value, error) {
 	if e.result == nil {
 		return nil, fmt.Errorf("%s: %w: neither result nor error", method, ErrInvalidResponse)
 	}
+	if e.twice != nil {
+		return nil, fmt.Errorf("%s: %w: %w", method, ErrInvalidResponse, e.twice)
+	}
 	return bytes.Clone(e.result), nil
 }
 

@@ -11,6 +11,11 @@
 // from inside a notification handler, which would otherwise wait for itself.
 // $/cancel_request and urgent notifications take effect at once, whatever is queued.
 //
+// # Text
+//
+// A message that is not one JSON value in valid UTF-8 goes no further. Of params and
+// results the upper layer sees those alone in which no object has a name twice.
+//
 // # Goroutines
 //
 // One goroutine reads, one writes, one supervises the end; every request handler has its
@@ -64,8 +69,9 @@ type Handler interface {
 	// goes to the log.
 	Request(ctx context.Context, r *Request) (any, error)
 
-	// Urgent is called on the reader for each notification. It returns true if it has
-	// dealt with it; otherwise the notification is queued. It must not block.
+	// Urgent is called on the reader for each notification, also if a name in its params
+	// is there twice. It returns true if it has dealt with it; otherwise the notification
+	// is queued. It must not block.
 	Urgent(method string, params jsontext.Value) bool
 
 	// Notification handles a queued notification. params is valid until it returns.

@@ -3,9 +3,12 @@ package jsonrpc
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/wherry-acp/wherry/acp/internal/jsoncheck"
 )
 
 // kind says what a message is.
@@ -28,12 +31,13 @@ type envelope struct {
 	result  jsontext.Value // nil if absent
 	err     jsontext.Value // nil if absent
 	problem string         // why it is invalid, or what is wrong with a response
+	twice   error          // not nil if an object within params or result has a name twice
 }
 
 // errNotJSON is returned by scan for a text that is not one JSON value in UTF-8.
 var errNotJSON = errors.New("not JSON")
 
-// A scanner takes envelopes apart in one pass. It is not safe for concurrent use.
+// A scanner takes envelopes apart. It is not safe for concurrent use.
 type scanner struct {
 	dec jsontext.Decoder
 	src bytes.Buffer
@@ -51,9 +55,122 @@ const (
 // scan splits line. The only error is errNotJSON; a JSON text that is no JSON-RPC
 // message gives an envelope of kindInvalid that names its problem.
 func (s *scanner) scan(line []byte) (envelope, error) {
+	if e, ok := quick(line); ok {
+		return e, nil
+	}
+	e, err := s.any(line)
+	if err == nil {
+		e.twice = errors.Join(uniqueNames(e.params), uniqueNames(e.result))
+	}
+	return e, err
+}
+
+// quick splits a line that is what peers usually send, and reports whether it is.
+func quick(line []byte) (e envelope, ok bool) {
+	i := jsoncheck.Space(line, 0)
+	if i == len(line) || line[i] != '{' {
+		return e, false
+	}
+	var seen uint
+	versionOK := false
+	for more := true; more; {
+		i = jsoncheck.Space(line, i+1)
+		flag, n := plainMember(line[i:])
+		if flag == 0 || seen&flag != 0 {
+			return e, false
+		}
+		seen |= flag
+		if i = jsoncheck.Space(line, i+n); i == len(line) || line[i] != ':' {
+			return e, false
+		}
+		i = jsoncheck.Space(line, i+1)
+		end := jsoncheck.Value(line, i)
+		if end < 0 {
+			return e, false
+		}
+		value := jsontext.Value(line[i:end:end])
+		i = jsoncheck.Space(line, end)
+		if i == len(line) || line[i] != ',' && line[i] != '}' {
+			return e, false
+		}
+		more = line[i] == ','
+		if flag == sawVersion {
+			versionOK = string(value) == `"2.0"`
+			continue
+		}
+		if flag == sawMethod && (value[0] != '"' || len(value) == len(`""`)) {
+			return e, false
+		}
+		e.set(flag, value)
+	}
+	if jsoncheck.Space(line, i+1) < len(line) {
+		return e, false
+	}
+	e.classify(seen, versionOK)
+	return e, true
+}
+
+// plainMember returns the flag of the name that b begins with and its length with quotes, or 0.
+func plainMember(b []byte) (flag uint, n int) {
+	if len(b) < len(`"error"`) || b[0] != '"' {
+		return 0, 0
+	}
+	switch b[1] {
+	case 'j':
+		flag, n = sawVersion, len(`"jsonrpc"`)
+	case 'i':
+		flag, n = sawID, len(`"id"`)
+	case 'm':
+		flag, n = sawMethod, len(`"method"`)
+	case 'p':
+		flag, n = sawParams, len(`"params"`)
+	case 'r':
+		flag, n = sawResult, len(`"result"`)
+	case 'e':
+		flag, n = sawError, len(`"error"`)
+	default:
+		return 0, 0
+	}
+	if n > len(b) || member(b[:n]) != flag {
+		return 0, 0
+	}
+	return flag, n
+}
+
+// set keeps the value of a member. That of method is a string.
+func (e *envelope) set(flag uint, value jsontext.Value) {
+	switch flag {
+	case sawID:
+		e.id = value
+	case sawMethod:
+		e.method = unquote(value)
+	case sawParams:
+		if value.Kind() != 'n' {
+			e.params = value
+		}
+	case sawResult:
+		e.result = value
+	case sawError:
+		e.err = value
+	}
+}
+
+// uniqueNames returns an error if an object within v, which is well formed, has a name twice.
+func uniqueNames(v jsontext.Value) error {
+	if v == nil || v.IsValid() {
+		return nil
+	}
+	if err := jsontext.NewDecoder(bytes.NewReader(v)).SkipValue(); err != nil {
+		return fmt.Errorf("read JSON: %w", err)
+	}
+	return nil
+}
+
+// any splits any line.
+func (s *scanner) any(line []byte) (envelope, error) {
 	s.src = *bytes.NewBuffer(line)
-	// Names inside params are checked where params are decoded; here only the
-	// envelope's own members matter.
+	// Names inside params and result are looked at afterwards: one that is there twice
+	// costs its message, but not its id.
 	s.dec.Reset(&s.src, jsontext.AllowDuplicateNames(true))
 	dec := &s.dec
 
@@ -90,8 +207,6 @@ func (s *scanner) scan(line []byte) (envelope, error) {
 		switch flag {
 		case sawVersion:
 			versionOK = string(value) == `"2.0"`
-		case sawID:
-			e.id = value
 		case sawMethod:
 			if value.Kind() != '"' {
 				e.problem = "method is not a string"
@@ -100,14 +215,8 @@ func (s *scanner) scan(line []byte) (envelope, error) {
 			if e.method = unquote(value); len(e.method) == 0 {
 				e.problem = "method is empty"
 			}
-		case sawParams:
-			if value.Kind() != 'n' {
-				e.params = value
-			}
-		case sawResult:
-			e.result = value
-		case sawError:
-			e.err = value
+		default:
+			e.set(flag, value)
 		}
 	}
 	if err := s.rest(dec); err != nil {

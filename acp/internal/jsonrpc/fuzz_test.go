@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,7 +12,9 @@ import (
 func FuzzScan(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1,{}]}}`, `{"jsonrpc":"2.0","method":"a\u0062"}`, `{"id":1,"result":null}`,
-		`{"\u0069d":"x","error":{"code":1,"message":"m"}}`, `[]`, `null`, `{`, `{"id":1}{}`, ` {} `, "\xff", `{"jsonrpc":"2.0","id":1e400,"method":"m"}`,
+		`{"\u0069d":"x","error":{"code":1,"message":"m"}}`, `[]`, `null`, `{`, `{"id":1}{}`, ` {} `, "\xff",
+		` { "jsonrpc" : "2.0" , "id" : "7" , "method" : "\u006d" , "params" : null } `, `{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}`, `{"id":1,"id":2,"method":""}`,
+		`{"jsonrpc":"2.0","method":"m","params":{"a":{"b":1,"b":2}},"extra":1}`, `{"error":{"code":1,"message":"m","message":"n"},"id":null}`, `{"id":1,}`, `{"id":1 "method":"m"}`, `{"jsonrpc":"2.0","id":1e400,"method":"m"}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -24,6 +27,13 @@ func FuzzScan(f *testing.F) {
 		}
 		if err != nil {
 			return
+		}
+		if q, ok := quick(line); ok {
+			slow, err := new(scanner).any(line)
+			q.twice = uniqueNames(slow.params)
+			if err != nil || !reflect.DeepEqual(q, slow) || uniqueNames(slow.result) != nil {
+				t.Fatalf("split as %+v quickly, and as %+v, %v", q, slow, err)
+			}
 		}
 		for _, part := range []jsontext.Value{e.id, e.params, e.result, e.err} {
 			if part != nil && !part.IsValid(jsontext.AllowDuplicateNames(true)) {

@@ -343,6 +343,28 @@ func TestContentLengthFramingGetsOneClearErrorAndEndsTheConnection(t *testing.T)
 	}
 }
 
+func TestANameThatIsThereTwiceCostsItsMessageOnly(t *testing.T) {
+	notified := make(chan string, 4)
+	c, w := raw(t, &funcs{
+		request:      func(context.Context, *Request) (any, error) { return nil, nil },
+		notification: func(_ context.Context, method string, _ jsontext.Value) { notified <- method },
+	}, nil)
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":{"b":1,"b":2}}}`)
+	w.want(`"id":1,"error":{"code":-32602,"message":"Invalid params: read JSON: `)
+	w.send(`{"jsonrpc":"2.0","method":"first","params":{"a":1,"\u0061":2}}`, `{"jsonrpc":"2.0","method":"second","params":{"a":1,"b":{"a":2}}}`)
+	w.quiet()
+	if m := <-notified; m != "second" {
+		t.Errorf("the notification %q was handled", m)
+	}
+	failed := make(chan error, 1)
+	go func() { _, err := c.Call(t.Context(), "ask", nil, nil); failed <- err }()
+	w.want(`"ask"`)
+	w.send(`{"jsonrpc":"2.0","id":1,"result":[{"a":1,"a":2}]}`)
+	if err := <-failed; !errors.Is(err, ErrInvalidResponse) {
+		t.Errorf("call: %v", err)
+	}
+}
+
 func TestTheTapSeesEveryMessageAndTheLogNone(t *testing.T) {
 	var log, tap syncBuffer
 	out := lines(t, `{"jsonrpc":"2.0","id":1,"method":"m","params":{"secret":"hunter2"}}`+"\n"+`hunter2 garbage`+"\n", &Options{

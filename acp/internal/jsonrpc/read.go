@@ -98,6 +98,10 @@ func (c *Conn) notification(r *reader, e *envelope) bool {
 	if urgent {
 		return true
 	}
+	if e.twice != nil {
+		c.log.Warn("notification not understood", "method", method, "error", e.twice)
+		return true
+	}
 	it := item{method: method, params: e.params}
 	if !c.in.wait(it.cost()) {
 		return false

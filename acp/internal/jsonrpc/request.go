@@ -18,6 +18,7 @@ type Request struct {
 	Value  any            // free for the upper layer, set in Begin
 
 	conn   *Conn
+	twice  error // a name in its params is there twice
 	key    string
 	cost   int
 	ctx    context.Context
@@ -58,7 +59,7 @@ func (r *Request) Cancel(cause error) { r.cancel(cause) }
 // request handles an incoming request, on the reader.
 func (c *Conn) request(e *envelope) bool {
 	id, _ := NewID(e.id.Clone())
-	r := &Request{ID: id, Method: string(e.method), Params: e.params.Clone(), conn: c, cost: len(e.params) + itemOverhead}
+	r := &Request{ID: id, Method: string(e.method), Params: e.params.Clone(), conn: c, twice: e.twice, cost: len(e.params) + itemOverhead}
 	if !id.IsNull() {
 		r.key = id.key()
 	}
@@ -134,6 +135,8 @@ func (c *Conn) handle(r *Request) {
 		}()
 		if cause := context.Cause(r.ctx); errors.Is(cause, ErrCancelled) {
 			err = cause // cancelled before it started
+		} else if r.twice != nil {
+			err = &Error{Code: CodeInvalidParams, Message: "Invalid params: " + r.twice.Error()}
 		} else {
 			result, err = c.h.Request(r.ctx, r)
 		}
