@@ -2,6 +2,8 @@ package bridge
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -140,7 +142,7 @@ func callUpdate(id string, c *shownCall, status acp.ToolCallStatus) acp.ToolCall
 	}
 }
 
-// presentation is what a call will do: its diffs, or its command.
+// presentation is what a call will do: its diffs, its command, or what it sends to a server.
 func presentation(p tool.Presentation) []acp.ToolCallContent {
 	var out []acp.ToolCallContent
 	for _, d := range p.Diffs {
@@ -152,6 +154,13 @@ func presentation(p tool.Presentation) []acp.ToolCallContent {
 	}
 	if c := p.Command; c != nil {
 		out = append(out, acp.ToolText("In "+c.Dir+":\n\n"+fenced("sh", c.Line)))
+	}
+	if r := p.Request; r != nil {
+		args := jsontext.Value(slices.Clone(r.Args))
+		if args.Indent() != nil {
+			args = jsontext.Value(r.Args)
+		}
+		out = append(out, acp.ToolText(fmt.Sprintf("Calls %q of the server %q with:\n\n%s", r.Tool, r.Server, fenced("json", string(args)))))
 	}
 	return out
 }

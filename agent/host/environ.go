@@ -17,21 +17,22 @@ func quiet() []string {
 	}
 }
 
-// cleanEnviron gives environ without variables that look like secrets, but those that pass names, and with [quiet].
-func cleanEnviron(environ, pass []string) []string {
+// CleanEnviron gives environ (KEY=VALUE) as every program of the agent gets it: without variables that look like secrets,
+// but those that pass names, and with those that keep programs from waiting for a person.
+func CleanEnviron(environ, pass []string) []string {
 	out := make([]string, 0, len(environ)+16)
 	for _, entry := range environ {
 		name, _, ok := strings.Cut(entry, "=")
-		if ok && (!looksSecret(name) || slices.Contains(pass, name)) {
+		if ok && (!LooksSecret(name) || slices.Contains(pass, name)) {
 			out = append(out, entry)
 		}
 	}
 	return append(out, quiet()...)
 }
 
-// looksSecret tells whether a variable of this name is likely to hold a secret: a word of it is KEY, TOKEN, SECRET,
+// LooksSecret tells whether an environment variable of this name is likely to hold a secret: a word of it is KEY, TOKEN, SECRET,
 // PASSWORD or the like, or ends so (GITHUBTOKEN). MONKEY and TOKENIZERS_PARALLELISM are not.
-func looksSecret(name string) bool {
+func LooksSecret(name string) bool {
 	for word := range strings.FieldsFuncSeq(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
 		word = strings.TrimSuffix(word, "S")
 		switch word {

@@ -67,7 +67,7 @@ func NewLocal(roots []string, opts LocalOptions) (*Local, error) {
 	if l.shell == "" {
 		l.shell = userShell(opts.Environ)
 	}
-	l.environ = cleanEnviron(opts.Environ, opts.PassEnv)
+	l.environ = CleanEnviron(opts.Environ, opts.PassEnv)
 	return l, nil
 }
 

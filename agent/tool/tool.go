@@ -103,6 +103,7 @@ type Presentation struct {
 	Locations []Location     `json:"locations,omitzero"` // existing files, absolute paths
 	Diffs     []Diff         `json:"diffs,omitzero"`     // edits: every file, whole before and after
 	Command   *CommandView   `json:"command,omitzero"`   // commands: exactly what will run
+	Request   *RequestView   `json:"request,omitzero"`   // calls to another program's tools: exactly what is sent
 	Stale     bool           `json:"stale,omitzero"`     // see [approval.Subject]
 }
 
@@ -124,6 +125,13 @@ type Diff struct {
 type CommandView struct {
 	Line string `json:"line"`
 	Dir  string `json:"dir"` // absolute
+}
+
+// RequestView is a call to a tool that another program offers, as a person must see it.
+type RequestView struct {
+	Server string          `json:"server"` // as it was configured
+	Tool   string          `json:"tool"`   // as the server calls it
+	Args   json.RawMessage `json:"args"`   // a JSON object
 }
 
 // Digest identifies what was presented. An approval is bound to it: two presentations with the same digest do the same.
