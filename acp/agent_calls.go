@@ -10,7 +10,7 @@ import (
 // terminal is not protocol-driven: the client runs it itself.
 func (a *RemoteAgent) Authenticate(ctx context.Context, id AuthMethodID) error {
 	found := false
-	for _, m := range a.hello.AuthMethods {
+	for _, m := range a.hello.Load().AuthMethods {
 		switch m := m.(type) {
 		case AuthMethodAgent:
 			found = found || m.ID == id
@@ -72,7 +72,10 @@ func (a *RemoteAgent) UnstableSessionStatus(ctx context.Context, id SessionID) (
 // UnstableSetSessionTitle names a session (session/set_title) and returns the title that
 // the agent has stored.
 func (a *RemoteAgent) UnstableSetSessionTitle(ctx context.Context, id SessionID, title string) (string, error) {
-	r, err := askAgent[UnstableSetSessionTitleResponse](ctx, a, MethodUnstableSessionSetTitle, &UnstableSetSessionTitleRequest{SessionID: id, Title: title}, nil)
+	r, err := askAgent[UnstableSetSessionTitleResponse](ctx, a, MethodUnstableSessionSetTitle, &UnstableSetSessionTitleRequest{SessionID: id, Title: title}, a.onSession(id))
+	if s := a.Session(id); s != nil && err == nil {
+		s.state.Apply(SessionInfoUpdate{Title: PatchSet(r.Title)})
+	}
 	return r.Title, err
 }
 

@@ -91,7 +91,7 @@ func TestTheUpdatesOfALoadArriveOnItsOwnStream(t *testing.T) {
 		i++
 	}
 	s, err := load.Result()
-	if err != nil || i != 300 || s.ID() != "s" || s.Modes().CurrentModeID != "ask" {
+	if err != nil || i != 300 || s.ID() != "s" || s.State().Modes().CurrentModeID != "ask" {
 		t.Fatalf("%d updates, %v, %v", i, s, err)
 	}
 	if _, err := remote.LoadSession(t.Context(), acp.LoadSessionRequest{SessionID: "gone", Cwd: "/w"}).Result(); !errors.Is(err, &acp.RequestError{Code: acp.CodeResourceNotFound}) {
@@ -389,8 +389,8 @@ func TestASessionCallInsideTheUpdateLoopDoesNotWaitForTheLoop(t *testing.T) {
 			}
 		}
 	}
-	if n != 2000 || s.Modes().CurrentModeID != "code" {
-		t.Errorf("%d updates, mode %v", n, s.Modes())
+	if n != 2000 || s.State().Modes().CurrentModeID != "code" {
+		t.Errorf("%d updates, mode %v", n, s.State().Modes())
 	}
 }
 

@@ -3,7 +3,7 @@ package acp
 import (
 	"context"
 	"errors"
-	"slices"
+	"iter"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,11 +15,10 @@ import (
 type Session struct {
 	agent *RemoteAgent
 	id    SessionID
+	state StateBuilder
 
 	mu      sync.Mutex
 	stream  active // the turn or load in progress
-	modes   *SessionModeState
-	config  []SessionConfigOption
 	pending map[*question]struct{}
 }
 
@@ -29,52 +28,52 @@ type question struct{ cancel context.CancelCauseFunc }
 // ID returns the session's id.
 func (s *Session) ID() SessionID { return s.id }
 
-// Modes returns the session's modes as of the last update, nil if it has none.
-func (s *Session) Modes() *SessionModeState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.modes == nil {
-		return nil
-	}
-	m := *s.modes
-	m.AvailableModes = slices.Clone(m.AvailableModes)
-	return &m
+// State returns what the session is like now: the conversation, tool calls, plan, modes,
+// options, commands and whatever else was told, all of it with the updates that have been
+// received and whose turn it is to be handled. It includes an update before the loop over
+// a turn's updates or ClientOptions.Updates sees it.
+func (s *Session) State() *SessionState { return s.state.State() }
+
+// Changes iterates over what changes in the session, see [StateBuilder.Changes]. It ends
+// with ctx, when the session is closed or deleted, and when the connection has ended and
+// everything that was received before is part of the state.
+func (s *Session) Changes(ctx context.Context) iter.Seq2[Change, *SessionState] {
+	return s.state.changes(ctx, s.agent.conn.Done(), func() <-chan struct{} { return s.agent.conn.Handled(string(s.id)) })
 }
 
-// ConfigOptions returns the session's configuration options as of the last update.
-func (s *Session) ConfigOptions() []SessionConfigOption {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.config)
+// sessionSetup is what every answer that opens a session may say of it.
+type sessionSetup = LoadSessionResponse
+
+// early reads the answer to a call before its caller does; ok is false if it cannot be
+// read, which the caller then finds out.
+func early[R any, PR pointer[R]](l *link, result jsontext.Value) (r R, ok bool) {
+	if result == nil {
+		return r, false
+	}
+	quiet := l.codec
+	quiet.OnLenient = nil // told when the caller reads it
+	ok = quiet.Unmarshal(result, PR(&r)) == nil
+	return r, ok
 }
 
-func (s *Session) setUp(modes *SessionModeState, config []SessionConfigOption) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if modes != nil {
-		m := *modes
-		s.modes = &m
-	}
-	if config != nil {
-		s.config = config
-	}
-}
-
-// apply keeps modes and configuration up to date.
-func (s *Session) apply(u SessionUpdate) {
-	switch u := u.(type) {
-	case CurrentModeUpdate:
-		s.mu.Lock()
-		if s.modes == nil {
-			s.modes = &SessionModeState{}
+// inOrder makes a call hand its result to f when its turn among the notifications comes:
+// after those received before it, unless it is direct, and before those after it. The
+// answer that is an error calls none, if that is not nil.
+func inOrder[R any, PR pointer[R]](s *Session, how *jsonrpc.Call, f func(R), none func()) *jsonrpc.Call {
+	var result jsontext.Value
+	how.OnResult = func(r jsontext.Value) { result = r }
+	then := how.OnDeliver
+	how.OnDeliver = func() {
+		if r, ok := early[R, PR](&s.agent.link, result); ok {
+			f(r)
+		} else if none != nil {
+			none()
 		}
-		s.modes.CurrentModeID = u.CurrentModeID
-		s.mu.Unlock()
-	case ConfigOptionUpdate:
-		s.mu.Lock()
-		s.config = u.ConfigOptions
-		s.mu.Unlock()
+		if then != nil {
+			then()
+		}
 	}
+	return how
 }
 
 // claim makes t the session's stream if there is none, and otherwise returns the one there is.
@@ -104,7 +103,7 @@ func (s *Session) busy() bool {
 
 // deliver gives an update to whoever it belongs to.
 func (s *Session) deliver(ctx context.Context, n SessionNotification) {
-	s.apply(n.Update)
+	s.state.Apply(n.Update)
 	s.mu.Lock()
 	t := s.stream
 	s.mu.Unlock()
@@ -123,6 +122,9 @@ func (s *Session) Prompt(ctx context.Context, blocks ...ContentBlock) *Turn {
 // PromptWith is Prompt for a whole request; the session id is filled in.
 func (s *Session) PromptWith(ctx context.Context, req PromptRequest) *Turn {
 	req.SessionID = s.id
+	if err := context.Cause(ctx); err != nil {
+		return failed[PromptResponse](&CallError{Method: MethodSessionPrompt, Err: err})
+	}
 	for _, b := range req.Prompt {
 		if gate := PromptGate(b); gate != "" && !s.agent.Can(gate) {
 			return failed[PromptResponse](&CapabilityError{Method: MethodSessionPrompt, Capability: gate})
@@ -130,10 +132,13 @@ func (s *Session) PromptWith(ctx context.Context, req PromptRequest) *Turn {
 	}
 	t := newStream[PromptResponse](s)
 	t.begin(ctx, func(ctx context.Context, how *jsonrpc.Call) (PromptResponse, error) {
+		n := s.state.BeginTurn(req.Prompt...)
+		how = inOrder(s, how, func(r PromptResponse) { s.state.EndTurn(n, r, nil) }, func() { s.state.answered(n) })
 		r, err := askAgent[PromptResponse](ctx, s.agent, MethodSessionPrompt, &req, how)
 		if e, ok := errors.AsType[*RequestError](err); ok && e.Code == CodeRequestCancelled && t.isCancelled() {
-			return PromptResponse{StopReason: StopCancelled}, nil
+			r, err = PromptResponse{StopReason: StopCancelled}, nil
 		}
+		s.state.EndTurn(n, r, err)
 		return r, err
 	})
 	return t
@@ -145,6 +150,7 @@ func (s *Session) Cancel() error { return s.cancelNow() }
 
 // cancelNow sends session/cancel and takes the session's open questions back.
 func (s *Session) cancelNow() error {
+	s.state.Cancel()
 	err := s.agent.conn.NotifyNow(MethodSessionCancel, message{&s.agent.codec, &CancelNotification{SessionID: s.id}})
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,23 +181,22 @@ func (s *Session) answered(q *question) {
 
 // SetMode changes the session's mode (session/set_mode).
 func (s *Session) SetMode(ctx context.Context, mode SessionModeID) error {
-	_, err := askAgent[SetSessionModeResponse](ctx, s.agent, MethodSessionSetMode, &SetSessionModeRequest{SessionID: s.id, ModeID: mode}, s.agent.onSession(s.id))
-	if err == nil {
-		s.apply(CurrentModeUpdate{CurrentModeID: mode})
-	}
+	how := inOrder(s, s.agent.onSession(s.id), func(SetSessionModeResponse) {
+		s.state.Apply(CurrentModeUpdate{CurrentModeID: mode})
+	}, nil)
+	_, err := askAgent[SetSessionModeResponse](ctx, s.agent, MethodSessionSetMode, &SetSessionModeRequest{SessionID: s.id, ModeID: mode}, how)
 	return err
 }
 
 // SetConfigOption changes a configuration option (session/set_config_option) and returns
 // the complete list of options.
 func (s *Session) SetConfigOption(ctx context.Context, id SessionConfigID, value SessionConfigOptionValue) ([]SessionConfigOption, error) {
+	how := inOrder(s, s.agent.onSession(s.id), func(r SetSessionConfigOptionResponse) {
+		s.state.Apply(ConfigOptionUpdate{ConfigOptions: r.ConfigOptions})
+	}, nil)
 	r, err := askAgent[SetSessionConfigOptionResponse](ctx, s.agent, MethodSessionSetConfigOption,
-		&SetSessionConfigOptionRequest{SessionID: s.id, ConfigID: id, Value: value}, s.agent.onSession(s.id))
-	if err != nil {
-		return nil, err
-	}
-	s.apply(ConfigOptionUpdate{ConfigOptions: r.ConfigOptions})
-	return r.ConfigOptions, nil
+		&SetSessionConfigOptionRequest{SessionID: s.id, ConfigID: id, Value: value}, how)
+	return r.ConfigOptions, err
 }
 
 // Close ends the session in the agent (session/close). A session that the agent does not
@@ -223,7 +228,10 @@ func (a *RemoteAgent) known(id SessionID) *Session {
 func (a *RemoteAgent) forget(id SessionID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.sessions, id)
+	if s := a.sessions[id]; s != nil {
+		s.state.Close()
+		delete(a.sessions, id)
+	}
 }
 
 // settle wakes those who wait for a session to become known.
@@ -249,7 +257,7 @@ func (a *RemoteAgent) setup() (how *jsonrpc.Call, done func()) {
 	how = &jsonrpc.Call{OnResult: func(result jsontext.Value) {
 		// On the reader: the session is known before the next message is looked at.
 		if id := sessionOf(result); len(id) > 0 {
-			a.known(SessionID(id))
+			a.opened(SessionID(id), result)
 		}
 	}}
 	return how, func() {
@@ -257,6 +265,14 @@ func (a *RemoteAgent) setup() (how *jsonrpc.Call, done func()) {
 		defer a.mu.Unlock()
 		a.setups--
 		a.settle()
+	}
+}
+
+// opened takes in the answer that opens a session.
+func (a *RemoteAgent) opened(id SessionID, result jsontext.Value) {
+	s := a.known(id)
+	if r, ok := early[sessionSetup](&a.link, result); ok {
+		s.state.Setup(r.Modes, r.ConfigOptions)
 	}
 }
 
@@ -288,9 +304,7 @@ func (a *RemoteAgent) NewSession(ctx context.Context, req NewSessionRequest) (*S
 	if err != nil {
 		return nil, err
 	}
-	s := a.known(r.SessionID)
-	s.setUp(r.Modes, r.ConfigOptions)
-	return s, nil
+	return a.known(r.SessionID), nil
 }
 
 // UnstableForkSession starts a session with the context of another (session/fork).
@@ -301,13 +315,12 @@ func (a *RemoteAgent) UnstableForkSession(ctx context.Context, req UnstableForkS
 	if err != nil {
 		return nil, err
 	}
-	s := a.known(r.SessionID)
-	s.setUp(r.Modes, r.ConfigOptions)
-	return s, nil
+	return a.known(r.SessionID), nil
 }
 
 // LoadSession opens a session again (session/load). The conversation is replayed as the
-// updates of the result.
+// updates of the result. The state of a session that was known is made anew from them; if
+// the call fails it stays what it was.
 func (a *RemoteAgent) LoadSession(ctx context.Context, req LoadSessionRequest) *Load {
 	if err := errors.Join(a.gate(MethodSessionLoad), a.gateSetup(MethodSessionLoad, req.AdditionalDirectories, req.MCPServers)); err != nil {
 		return failed[*Session](err)
@@ -316,14 +329,15 @@ func (a *RemoteAgent) LoadSession(ctx context.Context, req LoadSessionRequest) *
 	s := a.known(req.SessionID)
 	t := newStream[*Session](s)
 	t.begin(ctx, func(ctx context.Context, how *jsonrpc.Call) (*Session, error) {
-		r, err := askAgent[LoadSessionResponse](ctx, a, MethodSessionLoad, &req, how)
-		if err != nil {
+		undo := s.state.beginLoad()
+		how = inOrder(s, how, func(r sessionSetup) { s.state.endLoad(r.Modes, r.ConfigOptions) }, nil)
+		if _, err := askAgent[LoadSessionResponse](ctx, a, MethodSessionLoad, &req, how); err != nil {
+			undo()
 			if before == nil {
 				a.forget(req.SessionID)
 			}
 			return nil, err
 		}
-		s.setUp(r.Modes, r.ConfigOptions)
 		return s, nil
 	})
 	return t
@@ -336,14 +350,11 @@ func (a *RemoteAgent) ResumeSession(ctx context.Context, req ResumeSessionReques
 	}
 	how, done := a.setup()
 	defer done()
-	how.OnResult = func(jsontext.Value) { a.known(req.SessionID) }
-	r, err := askAgent[ResumeSessionResponse](ctx, a, MethodSessionResume, &req, how)
-	if err != nil {
+	how.OnResult = func(result jsontext.Value) { a.opened(req.SessionID, result) }
+	if _, err := askAgent[ResumeSessionResponse](ctx, a, MethodSessionResume, &req, how); err != nil {
 		return nil, err
 	}
-	s := a.known(req.SessionID)
-	s.setUp(r.Modes, r.ConfigOptions)
-	return s, nil
+	return a.known(req.SessionID), nil
 }
 
 // gateSetup checks what the params of a session's start ask for.

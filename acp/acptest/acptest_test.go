@@ -143,7 +143,7 @@ func TestUpdatesOutsideOfTurnsAreCollected(t *testing.T) {
 	if _, err := s.Prompt(t.Context(), acp.Text("x")).Result(); err != nil { // the update came before this answer
 		t.Fatal(err)
 	}
-	if all := got.All(); len(all) != 1 || s.Modes().CurrentModeID != "m" {
+	if all := got.All(); len(all) != 1 || s.State().Modes().CurrentModeID != "m" {
 		t.Errorf("updates %+v", all)
 	}
 }
