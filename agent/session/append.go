@@ -25,8 +25,12 @@ func (s *sqliteStore) Create(ctx context.Context, id string, first Created) erro
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO sessions (id, roots, folder, model, last, created, updated, revision) VALUES (?, ?, ?, ?, 0, ?, ?, 0)",
-			id, string(roots), first.Roots[0], first.Model, at.UnixMicro(), at.UnixMicro())
+		options, err := encodeOptions(first.Options)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "INSERT INTO sessions (id, roots, folder, model, mode, options, last, created, updated, revision) VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, 0)",
+			id, string(roots), first.Roots[0], first.Model, string(first.Mode), options, at.UnixMicro(), at.UnixMicro())
 		if err != nil {
 			return err
 		}
@@ -127,9 +131,7 @@ func describe(ctx context.Context, tx *sql.Conn, id, titledBy string, at time.Ti
 			titledBy, touched = d.By, true
 			_, err = tx.ExecContext(ctx, "UPDATE sessions SET title = ?, title_by = ? WHERE id = ?", d.Title, d.By, id)
 		case Configured:
-			if d.Model != "" {
-				_, err = tx.ExecContext(ctx, "UPDATE sessions SET model = ? WHERE id = ?", d.Model, id)
-			}
+			err = configure(ctx, tx, id, d)
 		case Rooted:
 			if len(d.Roots) == 0 {
 				return fmt.Errorf("event %s: it has no folder", KindRooted)
@@ -152,6 +154,34 @@ func describe(ctx context.Context, tx *sql.Conn, id, titledBy string, at time.Ti
 		return nil
 	}
 	return touch(ctx, tx, id, at)
+}
+
+// configure keeps what the session works with.
+func configure(ctx context.Context, tx *sql.Conn, id string, d Configured) error {
+	var raw []byte
+	if err := tx.QueryRowContext(ctx, "SELECT options FROM sessions WHERE id = ?", id).Scan(&raw); err != nil {
+		return err
+	}
+	var before map[string]string
+	if err := json.Unmarshal(raw, &before); err != nil {
+		return fmt.Errorf("options: %w", err)
+	}
+	options, err := encodeOptions(mergeOptions(before, d.Options))
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE sessions SET model = coalesce(nullif(?, ''), model), mode = coalesce(nullif(?, ''), mode), options = ? WHERE id = ?",
+		d.Model, string(d.Mode), options, id)
+	return err
+}
+
+// encodeOptions gives the JSON of options, in the order of their names.
+func encodeOptions(options map[string]string) (string, error) {
+	if options == nil {
+		return "{}", nil
+	}
+	raw, err := json.Marshal(options, json.Deterministic(true))
+	return string(raw), err
 }
 
 // touch moves the session to the top of the listing.

@@ -33,6 +33,8 @@ type Created struct {
 	Roots []string      `json:"roots"` // absolute; the first is the working folder
 	Mode  approval.Mode `json:"mode"`
 	Model string        `json:"model"` // provider/name
+	// Options are further choices, as in [Configured].
+	Options map[string]string `json:"options,omitzero"`
 }
 
 // Titled names the session.
@@ -45,6 +47,8 @@ type Titled struct {
 type Configured struct {
 	Mode  approval.Mode `json:"mode,omitzero"`
 	Model string        `json:"model,omitzero"`
+	// Options are further choices, by name; those that are not named are unchanged, an empty value takes one back.
+	Options map[string]string `json:"options,omitzero"`
 	// Edits is set when the person allowed every edit of this session.
 	Edits bool `json:"edits,omitzero"`
 }

@@ -78,17 +78,23 @@ func (s *sqliteStore) readBatch(ctx context.Context, db *database, id string, af
 }
 
 // infoColumns are what scanInfo reads.
-const infoColumns = "id, roots, title, model, turns, created, updated"
+const infoColumns = "id, roots, title, model, turns, created, updated, mode, options"
 
 func scanInfo(scan func(...any) error, more ...any) (Info, error) {
 	var info Info
-	var roots []byte
+	var roots, options []byte
 	var created, updated int64
-	if err := scan(append([]any{&info.ID, &roots, &info.Title, &info.Model, &info.Turns, &created, &updated}, more...)...); err != nil {
+	if err := scan(append([]any{&info.ID, &roots, &info.Title, &info.Model, &info.Turns, &created, &updated, &info.Mode, &options}, more...)...); err != nil {
 		return Info{}, err
 	}
 	if err := json.Unmarshal(roots, &info.Roots); err != nil {
 		return Info{}, fmt.Errorf("folders of session %s: %w", info.ID, err)
+	}
+	if err := json.Unmarshal(options, &info.Options); err != nil {
+		return Info{}, fmt.Errorf("options of session %s: %w", info.ID, err)
+	}
+	if len(info.Options) == 0 {
+		info.Options = nil
 	}
 	info.Created, info.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
 	return info, nil

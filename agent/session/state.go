@@ -22,6 +22,8 @@ type State struct {
 	TitledBy string // "prompt", "model" or "person"
 	Mode     approval.Mode
 	Model    string // provider/name
+	// Options are further choices, by name. Those never made are not there.
+	Options map[string]string
 	// Edits says that the person allowed every edit of this session. Choosing a mode takes it back.
 	Edits bool
 
@@ -53,6 +55,7 @@ func (s *State) Apply(e Event) {
 	switch d := e.Data.(type) {
 	case Created:
 		s.Roots, s.Mode, s.Model = slices.Clone(d.Roots), d.Mode, d.Model
+		s.Options = mergeOptions(nil, d.Options)
 	case Titled:
 		if s.TitledBy != byPerson || d.By == byPerson {
 			s.Title, s.TitledBy = d.Title, d.By
@@ -64,6 +67,7 @@ func (s *State) Apply(e Event) {
 		if d.Model != "" {
 			s.Model = d.Model
 		}
+		s.Options = mergeOptions(s.Options, d.Options)
 		s.Edits = s.Edits || d.Edits
 	case Rooted:
 		s.Roots = slices.Clone(d.Roots)
@@ -90,6 +94,25 @@ func (s *State) Apply(e Event) {
 }
 
 const byPerson = "person"
+
+// mergeOptions gives a new map with changes made: the old one may be in a snapshot.
+func mergeOptions(options, changes map[string]string) map[string]string {
+	if len(changes) == 0 {
+		return options
+	}
+	merged := maps.Clone(options)
+	if merged == nil {
+		merged = make(map[string]string)
+	}
+	for name, value := range changes {
+		if value == "" {
+			delete(merged, name)
+		} else {
+			merged[name] = value
+		}
+	}
+	return merged
+}
 
 func (s *State) started(call string) {
 	calls := slices.Clone(s.Calls)

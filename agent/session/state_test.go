@@ -35,6 +35,14 @@ func TestState(t *testing.T) {
 			session.State{Roots: []string{"/x"}, Mode: approval.ModeEdits, Model: "c/d"},
 		},
 		{
+			"options are changed one by one, and taken back",
+			[]session.Data{
+				session.Created{Options: map[string]string{"a": "1", "b": "2"}}, session.Configured{Options: map[string]string{"b": "3", "c": "4"}},
+				session.Configured{Options: map[string]string{"a": ""}},
+			},
+			session.State{Options: map[string]string{"b": "3", "c": "4"}},
+		},
+		{
 			"allowing every edit lasts",
 			[]session.Data{session.Configured{Edits: true}, session.Configured{Model: "c/d"}},
 			session.State{Model: "c/d", Edits: true},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/wherry-acp/wherry/agent/approval"
 )
 
 // Store keeps sessions. Implementations are safe for concurrent use, also by several processes on the same data.
@@ -50,6 +52,8 @@ type Info struct {
 	Updated time.Time // of the newest turn or title
 	Turns   int
 	Model   string
+	Mode    approval.Mode     // as it is stored; empty for a session of an older version
+	Options map[string]string // as in [State]
 }
 
 // Filter selects sessions.

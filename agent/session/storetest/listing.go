@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/wherry-acp/wherry/agent/approval"
 	"github.com/wherry-acp/wherry/agent/session"
 )
 
@@ -34,15 +35,17 @@ func listing(t *testing.T, open func(t *testing.T) session.Store) {
 
 	add(t, a, session.TurnStarted{Turn: "t1"}, session.Titled{Title: "First", By: "prompt"})
 	same(t, "after a prompt", ids(listed(t, s, session.Filter{}).Sessions), []string{"sess_a", "sess_b"})
-	add(t, b, session.Notice{}, session.UsageRecorded{}, session.Configured{Model: "x/y"})
+	add(t, b, session.Notice{}, session.UsageRecorded{}, session.Configured{Model: "x/y", Options: map[string]string{"thought": "high", "busy": "steer"}})
+	add(t, b, session.Configured{Mode: approval.ModeEdits, Options: map[string]string{"thought": "", "more": "1"}})
 	same(t, "after a notice", ids(listed(t, s, session.Filter{}).Sessions), []string{"sess_a", "sess_b"})
 	add(t, b, session.Titled{Title: "Second", By: "model"}, session.Rooted{Roots: []string{"/elsewhere", "/project"}})
 	add(t, a, session.TurnEnded{Turn: "t1"}, session.TurnStarted{Turn: "t2"})
 
 	page := listed(t, s, session.Filter{})
 	for i, want := range []session.Info{
-		{ID: "sess_a", Roots: []string{"/project"}, Title: "First", Model: "offline/quotes", Turns: 2},
-		{ID: "sess_b", Roots: []string{"/elsewhere", "/project"}, Title: "Second", Model: "x/y"},
+		{ID: "sess_a", Roots: []string{"/project"}, Title: "First", Model: "offline/quotes", Mode: approval.ModeAsk, Turns: 2},
+		{ID: "sess_b", Roots: []string{"/elsewhere", "/project"}, Title: "Second", Model: "x/y", Mode: approval.ModeEdits,
+			Options: map[string]string{"busy": "steer", "more": "1"}},
 	} {
 		got := page.Sessions[i]
 		want.Created, want.Updated = got.Created, got.Updated
