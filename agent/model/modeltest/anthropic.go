@@ -160,7 +160,7 @@ func anUsage(u [4]int) map[string]any {
 }
 
 func anMessage(c *Conversation, content []any, stop any, usage map[string]any) map[string]any {
-	return map[string]any{"id": "msg_double", "type": "message", "role": "assistant", "model": c.Model, "content": content,
+	return map[string]any{"id": "msg_" + c.answer, "type": "message", "role": "assistant", "model": c.Model, "content": content,
 		"stop_reason": stop, "stop_sequence": nil, "usage": usage}
 }
 

@@ -51,6 +51,8 @@ type Conversation struct {
 	Tools  []ToolSpec
 	Items  []Item
 	Schema json.RawMessage // the answer must be JSON of this schema; nil if not, null if of any
+
+	answer string // names the answer; clients take two with one name for parts of one
 }
 
 // tail is the part after the last assistant item: the user's texts, and the tools' results.
@@ -80,7 +82,7 @@ func (c *Conversation) script(expand func(string) ([]step, error)) (steps []step
 		steps = append(steps, more...)
 	}
 	if len(steps) > 0 || len(results) == 0 {
-		return steps, 0, nil
+		return anew(steps), 0, nil
 	}
 	// The results of earlier calls: walk back to the prompt that began this. Each run of results is one completion.
 	inRun := false
@@ -100,10 +102,20 @@ func (c *Conversation) script(expand func(string) ([]step, error)) (steps []step
 				more, err = expand(c.Items[j].Text)
 				steps = append(more, steps...)
 			}
-			return steps, done, err
+			return anew(steps), done, err
 		}
 	}
 	return nil, 0, nil
+}
+
+// anew leaves out what [[anew]] makes forgotten.
+func anew(steps []step) []step {
+	for i := len(steps) - 1; i >= 0; i-- {
+		if steps[i].op == "anew" {
+			return steps[i+1:]
+		}
+	}
+	return steps
 }
 
 // seen describes the request in one line.

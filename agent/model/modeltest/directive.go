@@ -73,7 +73,7 @@ func parseOne(s string) (step, string, error) {
 
 func known(op string) bool {
 	switch op {
-	case "text", "thought", "call", "call-raw", "tool-shell", "tool-write", "tool-read", "next", "chunks", "result", "seen",
+	case "text", "thought", "call", "call-raw", "tool-shell", "tool-write", "tool-read", "anew", "next", "chunks", "result", "seen",
 		"slow", "pause", "stall", "cut", "end", "garbage", "html", "status", "error", "usage", "length", "refuse",
 		"no-ids", "same-ids", "restart-ids":
 		return true

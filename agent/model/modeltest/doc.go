@@ -21,6 +21,7 @@ const Help = `[[text: TEXT]]                say TEXT, in small pieces
 [[tool-shell: COMMAND]]       call whichever offered tool runs commands
 [[tool-write: PATH: TEXT]]    call whichever offered tool writes files
 [[tool-read: PATH]]           call whichever offered tool reads files
+[[anew]]                      forget all directives before this one, such as those of a prompt that was cancelled
 [[next]]                      end this completion; the rest answers the next request
 [[chunks N BYTES]]            N pieces of text of BYTES bytes each (16 if not given)
 [[result]]                    say the text of the latest tool results

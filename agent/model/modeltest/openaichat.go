@@ -176,7 +176,7 @@ func (chat) whole(c *Conversation, pieces []piece, e ending) any {
 	if calls != nil {
 		msg["tool_calls"] = calls
 	}
-	return map[string]any{"id": "chatcmpl-double", "object": "chat.completion", "created": 1700000000, "model": c.Model,
+	return map[string]any{"id": "chatcmpl-" + c.answer, "object": "chat.completion", "created": 1700000000, "model": c.Model,
 		"choices": []any{map[string]any{"index": 0, "message": msg, "finish_reason": chatFinish(e.reason)}}, "usage": chatUsage(e.usage)}
 }
 
@@ -202,7 +202,7 @@ type chatStream struct {
 func (chat) stream(c *Conversation, out *sse) writer { return &chatStream{sse: out, c: c} }
 
 func (s *chatStream) delta(delta map[string]any, finish any) {
-	s.data("", map[string]any{"id": "chatcmpl-double", "object": "chat.completion.chunk", "created": 1700000000, "model": s.c.Model,
+	s.data("", map[string]any{"id": "chatcmpl-" + s.c.answer, "object": "chat.completion.chunk", "created": 1700000000, "model": s.c.Model,
 		"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}})
 }
 
@@ -225,7 +225,7 @@ func (s *chatStream) call(p piece) {
 
 func (s *chatStream) close(e ending) {
 	s.finish(e.reason)
-	s.data("", map[string]any{"id": "chatcmpl-double", "object": "chat.completion.chunk", "created": 1700000000, "model": s.c.Model,
+	s.data("", map[string]any{"id": "chatcmpl-" + s.c.answer, "object": "chat.completion.chunk", "created": 1700000000, "model": s.c.Model,
 		"choices": []any{}, "usage": chatUsage(e.usage)})
 	s.raw("", "[DONE]")
 }

@@ -110,7 +110,7 @@ func (responses) whole(c *Conversation, pieces []piece, e ending) any {
 }
 
 func responsesObject(c *Conversation, e ending, output []any, status string) map[string]any {
-	r := map[string]any{"id": "resp_double", "object": "response", "created_at": 1700000000, "model": c.Model, "status": status,
+	r := map[string]any{"id": "resp_" + c.answer, "object": "response", "created_at": 1700000000, "model": c.Model, "status": status,
 		"output": output, "error": nil, "incomplete_details": nil, "parallel_tool_calls": true, "tools": []any{}}
 	if status == "in_progress" {
 		return r

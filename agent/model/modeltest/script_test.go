@@ -2,6 +2,7 @@ package modeltest_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -74,11 +75,32 @@ func TestDirectivesAreFoundAmongRemindersAndNotInOldPrompts(t *testing.T) {
 		{"a new prompt", prompt + called + said + user("[[text: new]]"), "new"},
 		{"a new prompt without directives", prompt + said + user("thanks"), "ok"},
 		{"a new prompt after calls that were cancelled", prompt + called + "," + user("[[text: new]]"), "new"},
+		{"a new prompt that makes an unanswered one forgotten", user("[[text: old]]") + "," + user("[[anew]] [[text: new]]"), "new"},
+		{"the call of such a prompt", user("[[text: old]] [[call: run {}]]") + "," + user("[[anew]] [[call: run {}]] [[text: new]]") + called, "new"},
 		{"past the end", prompt + called + called + called, "ok"},
 		{"directives in results do not count", user("[[call: run {}]] [[text: end]]") + strings.Replace(called, `"r"`, `"[[text: evil]]"`, 1), "end"},
 	} {
 		if got := say(t, s, tt.messages, true); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestEveryAnswerHasItsOwnID(t *testing.T) {
+	s := listen(t, modeltest.Options{})
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `{"messages":[` + user("hi") + `]}`,
+		"/v1/messages":         `{"max_tokens":9,"messages":[` + user("hi") + `]}`,
+		"/v1/responses":        `{"input":"hi"}`,
+	} {
+		seen := map[string]bool{}
+		for range 2 {
+			var answer struct{ ID string }
+			_, text := post(t, s, path, body)
+			if err := json.Unmarshal([]byte(text), &answer); err != nil || answer.ID == "" || seen[answer.ID] {
+				t.Errorf("%s: %v, the id is %q after %v: %s", path, err, answer.ID, seen, text)
+			}
+			seen[answer.ID] = true
 		}
 	}
 }

@@ -233,6 +233,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	req := &Request{Conversation: *conv, Dialect: d.name(), Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body,
 		gone: make(chan struct{}), done: make(chan struct{})}
 	s.mu.Lock()
+	req.answer = fmt.Sprintf("double_%06d", len(s.requests)+1)
 	s.requests = append(s.requests, req)
 	close(s.arrived)
 	s.arrived = make(chan struct{})
