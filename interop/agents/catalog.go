@@ -1,0 +1,115 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/wherry-acp/wherry/acp"
+)
+
+// agent is a program of someone else and how it is run.
+type agent struct {
+	name    string
+	pkg     string   // the npm package whose version is told; its lock is locks/NAME
+	node    string   // what runs it: "" itself, "node" the one of this machine, "node22" one that is installed for it
+	program string   // below node_modules
+	args    []string // of the program
+
+	env    func(home, model string) []string          // besides HOME and PATH; model is the URL of the model's double
+	config func(home, model string) map[string]string // files by path below home
+
+	// unprivileged agents refuse to run as root.
+	unprivileged bool
+	// tries is what the agent's own tools can do.
+	tries tries
+	// refused is how a turn ends whose permission was refused, end_turn if empty.
+	refused acp.StopReason
+}
+
+// tries says which of the optional parts an agent is tried with.
+type tries struct {
+	files bool // it has a tool that writes a file and asks first
+}
+
+// catalog lists the agents. Their options are those that make them ask before each command.
+func catalog() []agent {
+	claude := func(_, model string) []string {
+		return []string{"ANTHROPIC_BASE_URL=" + model, "ANTHROPIC_API_KEY=of-nobody", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+	}
+	return []agent{
+		{
+			name: "codex-acp", pkg: "@zed-industries/codex-acp", program: "@zed-industries/codex-acp-linux-x64/bin/codex-acp",
+			env:     codexEnv,
+			config:  codexConfig,
+			refused: acp.StopCancelled,
+		},
+		{
+			name: "claude-code-acp", pkg: "@zed-industries/claude-code-acp", node: "node",
+			program: "@zed-industries/claude-code-acp/dist/index.js", env: claude, unprivileged: true, tries: tries{files: true},
+		},
+		{
+			name: "gemini-cli", pkg: "@google/gemini-cli", node: "node", program: "@google/gemini-cli/bundle/gemini.js", args: []string{"--acp"},
+			env: func(_, model string) []string {
+				return []string{"GOOGLE_GEMINI_BASE_URL=" + model, "GEMINI_API_KEY=of-nobody"}
+			},
+			tries: tries{files: true},
+		},
+		{
+			name: "kimi-code", pkg: "@moonshot-ai/kimi-code", node: "node22", program: "@moonshot-ai/kimi-code/dist/main.mjs", args: []string{"acp"},
+			config: func(_, model string) map[string]string {
+				return map[string]string{".kimi-code/config.toml": fmt.Sprintf(`default_model = "fake"
+[providers.fake]
+type = "openai"
+base_url = "%s/v1"
+api_key = "of-nobody"
+[models.fake]
+provider = "fake"
+model = "fake"
+max_context_size = 100000
+`, model)}
+			},
+			tries: tries{files: true},
+		},
+		{
+			name: "opencode", pkg: "opencode-linux-x64", program: "opencode-linux-x64/bin/opencode", args: []string{"acp"},
+			config: func(_, model string) map[string]string {
+				return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{
+  "autoupdate": false, "share": "disabled", "model": "fake/fake", "small_model": "fake/fake",
+  "permission": {"bash": "ask", "edit": "ask"},
+  "provider": {"fake": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "%s/v1", "apiKey": "of-nobody"},
+    "models": {"fake": {"tool_call": true, "limit": {"context": 100000, "output": 8000}}}}}
+}`, model)}
+			},
+			tries: tries{files: true},
+		},
+		{
+			name: "copilot", pkg: "@github/copilot", program: "@github/copilot-linux-x64/copilot", args: []string{"--acp"},
+			env: func(_, model string) []string {
+				return []string{
+					"COPILOT_PROVIDER_BASE_URL=" + model + "/v1", "COPILOT_PROVIDER_TYPE=openai", "COPILOT_PROVIDER_API_KEY=of-nobody",
+					"COPILOT_MODEL=fake", "COPILOT_OFFLINE=true",
+				}
+			},
+			tries: tries{files: true},
+		},
+	}
+}
+
+func codexEnv(home, _ string) []string {
+	return []string{"CODEX_HOME=" + filepath.Join(home, ".codex"), "FAKE_KEY=of-nobody"}
+}
+
+func codexConfig(_, model string) map[string]string {
+	return map[string]string{".codex/config.toml": fmt.Sprintf(`model = "fake"
+model_provider = "fake"
+approval_policy = "untrusted"
+sandbox_mode = "read-only"
+[model_providers.fake]
+name = "fake"
+base_url = "%s/v1"
+env_key = "FAKE_KEY"
+wire_api = "responses"
+`, model)}
+}
