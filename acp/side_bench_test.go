@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/wherry-acp/wherry/acp"
@@ -9,9 +10,26 @@ import (
 )
 
 // BenchmarkTurnUpdates measures one small update from an agent's handler to the client's
-// loop, typed at both ends, through memory.
+// loop, typed at both ends, through memory and through pipes of the system.
 func BenchmarkTurnUpdates(b *testing.B) {
-	mine, theirs := transport.Pipe()
+	b.Run("memory", func(b *testing.B) {
+		mine, theirs := transport.Pipe()
+		turnUpdates(b, mine, theirs)
+	})
+	b.Run("pipe", func(b *testing.B) {
+		agentIn, clientOut, err := os.Pipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		clientIn, agentOut, err := os.Pipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		turnUpdates(b, transport.NewLine(clientIn, clientOut, nil), transport.NewLine(agentIn, agentOut, nil))
+	})
+}
+
+func turnUpdates(b *testing.B, mine, theirs transport.Transport) {
 	client, err := acp.Accept(context.Background(), theirs, &scripted{prompt: func(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
 		for range b.N {
 			if err := say(ctx, req.SessionID, "Hello, world"); err != nil {

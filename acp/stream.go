@@ -21,9 +21,7 @@ type Load = Stream[*Session]
 // may be called concurrently.
 type Stream[R any] struct {
 	session *Session
-	updates chan SessionUpdate
-	left    chan struct{} // closed when nobody reads the updates any more
-	leave   sync.Once
+	updates *updateQueue
 	done    chan struct{} // closed when result and err are set
 	result  R
 	err     error
@@ -37,14 +35,10 @@ type Stream[R any] struct {
 	ended     func() error // Err of the caller's context
 }
 
-// streamBuffer is how many updates wait for the reader before the session does.
-const streamBuffer = 128
-
 func newStream[R any](s *Session) *Stream[R] {
 	return &Stream[R]{
 		session: s,
-		updates: make(chan SessionUpdate, streamBuffer),
-		left:    make(chan struct{}),
+		updates: newUpdateQueue(),
 		done:    make(chan struct{}),
 	}
 }
@@ -52,9 +46,15 @@ func newStream[R any](s *Session) *Stream[R] {
 // failed returns a stream that has ended before it began.
 func failed[R any](err error) *Stream[R] {
 	t := newStream[R](nil)
+	t.fail(err)
+	return t
+}
+
+// fail ends a stream that has not begun.
+func (t *Stream[R]) fail(err error) {
 	t.err = err
 	close(t.done)
-	return t
+	t.updates.end()
 }
 
 // Updates iterates over the session's updates while the call runs, in order; it ends
@@ -70,36 +70,25 @@ func (t *Stream[R]) Updates() iter.Seq[SessionUpdate] {
 		if again {
 			return
 		}
-		finished := false
+		var run []SessionUpdate
+		finished, at := false, 0
 		defer func() {
-			t.leave.Do(func() { close(t.left) })
 			if !finished {
+				t.updates.leave(run[at:])
 				t.Cancel()
 				<-t.done
 			}
 		}()
-		for {
-			select {
-			case u := <-t.updates:
+		for run = t.updates.next(run); run != nil; run = t.updates.next(run) {
+			for at = 0; at < len(run); {
+				u := run[at]
+				at++
 				if !yield(u) {
 					return
 				}
-				continue
-			case <-t.done:
-			}
-			for { // what came before the answer
-				select {
-				case u := <-t.updates:
-					if !yield(u) {
-						return
-					}
-					continue
-				default:
-				}
-				finished = true
-				return
 			}
 		}
+		finished = true
 	}
 }
 
@@ -112,23 +101,18 @@ func (t *Stream[R]) Result() (R, error) {
 	t.reading = true
 	t.mu.Unlock()
 	if !reading {
-		t.leave.Do(func() { close(t.left) })
-		t.drain()
+		t.updates.leave(nil)
+		t.handOver()
 	}
 	<-t.done
 	return t.result, t.err
 }
 
-// drain gives what was waiting for a reader to the default handler.
-func (t *Stream[R]) drain() {
-	for {
-		select {
-		case u := <-t.updates:
-			t.session.agent.unclaimed(context.Background(), SessionNotification{SessionID: t.session.id, Update: u})
-		default:
-			return
-		}
-	}
+// handOver gives what nobody has read, and nobody will, to the default handler.
+func (t *Stream[R]) handOver() {
+	t.updates.handOver(func(u SessionUpdate) {
+		t.session.agent.unclaimed(context.Background(), SessionNotification{SessionID: t.session.id, Update: u})
+	})
 }
 
 // Done is closed when the result is known.
@@ -176,20 +160,13 @@ func (t *Stream[R]) isCancelled() bool {
 	return t.cancelled || t.ended != nil && t.ended() != nil
 }
 
-// push hands an update to the reader, waiting for it. It reports false if nobody reads.
+// push hands an update to the reader, waiting for it. It reports false if nobody reads;
+// what came before has been given to the default handler then.
 func (t *Stream[R]) push(ctx context.Context, u SessionUpdate) bool {
-	select {
-	case <-t.left:
-		return false
-	default:
-	}
-	select {
-	case t.updates <- u:
+	if t.updates.push(ctx, u) {
 		return true
-	case <-t.left:
-	case <-t.done:
-	case <-ctx.Done():
 	}
+	t.handOver()
 	return false
 }
 
@@ -206,8 +183,7 @@ func (t *Stream[R]) begin(ctx context.Context, f func(ctx context.Context, how *
 	t.ended = ctx.Err
 	if prev := s.claim(t); prev != nil {
 		if !prev.isCancelled() {
-			t.err = ErrTurnInProgress
-			close(t.done)
+			t.fail(ErrTurnInProgress)
 			return
 		}
 		go func() { // a cancelled turn ends within its grace
@@ -215,13 +191,11 @@ func (t *Stream[R]) begin(ctx context.Context, f func(ctx context.Context, how *
 				select {
 				case <-prev.Done():
 				case <-ctx.Done():
-					t.err = &CallError{Method: MethodSessionPrompt, Err: context.Cause(ctx)}
-					close(t.done)
+					t.fail(&CallError{Method: MethodSessionPrompt, Err: context.Cause(ctx)})
 					return
 				}
 				if prev = s.claim(t); prev != nil && !prev.isCancelled() {
-					t.err = ErrTurnInProgress
-					close(t.done)
+					t.fail(ErrTurnInProgress)
 					return
 				}
 			}
@@ -265,9 +239,6 @@ func (t *Stream[R]) run(ctx context.Context, f func(ctx context.Context, how *js
 	t.session.release(t)
 	t.result, t.err = result, err
 	close(t.done)
-	select {
-	case <-t.left:
-		t.drain()
-	default:
-	}
+	t.updates.end()
+	t.handOver()
 }
