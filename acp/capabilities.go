@@ -1,6 +1,6 @@
 package acp
 
-import "fmt"
+import "errors"
 
 // offer returns the capabilities that follow from what the agent implements.
 func offer(agent Agent, unstable bool) AgentCapabilities {
@@ -35,25 +35,5 @@ func given[I, C any](v any) *C {
 
 // checkOffer refuses capabilities whose methods the agent does not implement.
 func checkOffer(agent Agent, caps *AgentCapabilities, authMethods []AuthMethod, unstable bool) error {
-	for _, r := range agentRoutes() {
-		m, ok := LookupMethod(r.name, false)
-		if !ok || m.Gate == "" || !HasCapability(m.Gate, nil, caps) {
-			continue
-		}
-		if m.Unstable && !unstable {
-			return fmt.Errorf("%s is advertised, but it is unstable and Options.Unstable is off", m.Gate)
-		}
-		if !r.can(agent) {
-			return fmt.Errorf("%s is advertised, but %T does not implement %s", m.Gate, agent, m.Name)
-		}
-	}
-	for _, m := range authMethods {
-		if _, terminal := m.(AuthMethodTerminal); terminal {
-			continue
-		}
-		if _, ok := agent.(Authenticator); !ok {
-			return fmt.Errorf("an auth method is advertised, but %T does not implement %s", agent, MethodAuthenticate)
-		}
-	}
-	return nil
+	return errors.Join(offerProblems(agent, caps, authMethods, unstable)...)
 }

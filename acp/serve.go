@@ -44,7 +44,8 @@ type AgentOptions struct {
 
 // Serve answers one client on t with the agent until the client disconnects, ctx ends or
 // the connection breaks, and then waits, at most about four seconds, for handlers. It
-// returns nil after an orderly end. It fails at once if the options do not fit the agent.
+// returns nil after an orderly end. It fails at once if the options do not fit the agent,
+// or if a method has an optional one's name with another signature; [Check] finds more.
 func Serve(ctx context.Context, t Transport, agent Agent, opts *AgentOptions) error {
 	client, err := Accept(ctx, t, agent, opts)
 	if err != nil {
@@ -73,7 +74,7 @@ func Accept(ctx context.Context, t Transport, agent Agent, opts *AgentOptions) (
 	if err := checkOffer(agent, &s.caps, opts.AuthMethods, opts.Unstable); err != nil {
 		return nil, fmt.Errorf("serve agent: %w", err)
 	}
-	if err := checkExtensions(opts.Extensions); err != nil {
+	if err := errors.Join(checkExtensions(opts.Extensions), errors.Join(signatureProblems(agent)...)); err != nil {
 		return nil, fmt.Errorf("serve agent: %w", err)
 	}
 	for _, r := range agentRoutes() {
