@@ -24,6 +24,9 @@ type Options struct {
 	// OpenModel gives the model with the id provider/name. It may fail with an [*model.Error]; that is then the
 	// answer to the prompt, never to the opening of a session.
 	OpenModel func(ctx context.Context, id string) (model.Model, error)
+	// Models lists the models that the person can choose from, those that cannot be used now included. It does no I/O
+	// and is called often. Nil means the default model alone.
+	Models func() []ModelChoice
 	// DefaultModel is the id for new sessions. ModelChosen tells that the person named it; when they did not and it
 	// is the offline model, a session says so once.
 	DefaultModel string
@@ -92,6 +95,9 @@ func (a *Agent) Create(ctx context.Context, roots []string, face Face) (*Session
 	}
 	id := session.NewID()
 	first := session.Created{Roots: clean(roots), Mode: approval.ModeAsk, Model: a.opts.DefaultModel}
+	if err := a.recall(ctx, &first); err != nil {
+		return nil, err
+	}
 	if err := a.opts.Store.Create(ctx, id, first); err != nil {
 		return nil, err
 	}

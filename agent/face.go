@@ -22,6 +22,9 @@ type Face interface {
 	// is replayed. Show may block while the client is slow, until ctx ends. Its error is not an event's fate: the
 	// turn ends by ctx, not by a failure to show.
 	Show(ctx context.Context, event session.Event, live bool) error
+	// Configured tells what the person can choose in the session, with the values as they are now, after one of them
+	// has changed.
+	Configured(ctx context.Context, settings []Setting) error
 	// Ask puts a question to the person and waits for the answer. An error means that nobody could be asked.
 	Ask(ctx context.Context, question Question) (Answer, error)
 }

@@ -119,11 +119,12 @@ func (c fakeCall) Run(ctx context.Context, out tool.Output) tool.Result {
 
 // fakeFace records what is shown and answers questions.
 type fakeFace struct {
-	ask   func(ctx context.Context, q Question) (Answer, error)
-	mu    sync.Mutex
-	shown []session.Event
-	asked []Question
-	seen  chan session.Data // when set, gets every event shown
+	ask        func(ctx context.Context, q Question) (Answer, error)
+	mu         sync.Mutex
+	shown      []session.Event
+	asked      []Question
+	configured [][]Setting
+	seen       chan session.Data // when set, gets every event shown
 }
 
 func (f *fakeFace) Name() string { return "test client" }
@@ -143,6 +144,13 @@ func (f *fakeFace) Show(ctx context.Context, e session.Event, _ bool) error {
 			return ctx.Err()
 		}
 	}
+	return nil
+}
+
+func (f *fakeFace) Configured(_ context.Context, settings []Setting) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.configured = append(f.configured, settings)
 	return nil
 }
 

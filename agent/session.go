@@ -137,12 +137,18 @@ func (s *Session) SetMode(ctx context.Context, mode approval.Mode) error {
 		return err
 	}
 	defer s.release(ctx)
-	if err := s.record(ctx, session.Configured{Mode: mode}); err != nil {
-		return err
-	}
+	s.mu.Lock()
+	before, edits := s.mode, s.edits
+	s.mode, s.edits = mode, false // at no moment holds the stored mode that this process was told to leave aside
+	s.mu.Unlock()
+	err := s.record(ctx, session.Configured{Mode: mode})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mode, s.edits = "", false
+	if err != nil {
+		s.mode, s.edits = before, edits
+		return err
+	}
+	s.mode = ""
 	return nil
 }
 
@@ -211,6 +217,7 @@ func (s *Session) catchUp(ctx context.Context, face Face) error {
 	if n := len(s.events); n > 0 {
 		last = s.events[n-1].Seq
 	}
+	configured := false
 	for e, err := range s.agent.opts.Store.Events(ctx, s.id, last) {
 		if err != nil {
 			return fmt.Errorf("read session %s: %w", s.id, err)
@@ -221,7 +228,13 @@ func (s *Session) catchUp(ctx context.Context, face Face) error {
 			if err := face.Show(ctx, e, false); err != nil {
 				return err
 			}
+			if _, ok := e.Data.(session.Configured); ok {
+				configured = true
+			}
 		}
+	}
+	if configured {
+		return face.Configured(ctx, s.settings())
 	}
 	return nil
 }
@@ -269,6 +282,11 @@ func (s *Session) record(ctx context.Context, data ...session.Data) error {
 	stored, err := s.store(ctx, data)
 	for _, e := range stored {
 		s.show(ctx, e)
+		if _, ok := e.Data.(session.Configured); ok {
+			if err := s.face.Configured(ctx, s.settings()); err != nil {
+				s.agent.log.Debug("show the settings", "session", s.id, "error", err)
+			}
+		}
 	}
 	return err
 }

@@ -47,8 +47,15 @@ func (s *Session) Turn(ctx context.Context, prompt []session.Block) (TurnResult,
 	defer s.release(ctx)
 
 	t := &turn{s: s, prompt: prompt, id: session.NewTurnID(), result: TurnResult{Message: session.NewMessageID()}}
-	begin := append(s.unsettled(nil), session.TurnStarted{Turn: t.id, Message: t.result.Message, Prompt: prompt})
-	if s.State().Title == "" {
+	started := session.TurnStarted{Turn: t.id, Message: t.result.Message, Prompt: prompt}
+	if c, args, ok := commandOf(prompt); ok {
+		t.command, t.args, started.Command = c, args, c.Name
+		if c.prompt != nil {
+			started.Sent = append([]session.Block{{Type: session.BlockText, Text: c.prompt(args)}}, prompt[1:]...)
+		}
+	}
+	begin := append(s.unsettled(nil), started)
+	if s.State().Title == "" && (started.Command == "" || started.Sent != nil) {
 		if title := session.Title(prompt); title != "" {
 			begin = append(begin, session.Titled{Title: title, By: "prompt"})
 		}
@@ -65,6 +72,8 @@ type turn struct {
 	s       *Session
 	id      string
 	prompt  []session.Block
+	command command   // that the prompt is; without a name it is none
+	args    string    // of the command
 	host    host.Host // as it was when the turn began
 	model   model.Model
 	result  TurnResult
@@ -131,6 +140,9 @@ func (t *turn) end(ctx context.Context) {
 // loop asks the model, runs the calls it wants, and asks again.
 func (t *turn) loop(ctx context.Context) error {
 	s := t.s
+	if t.command.answer != nil {
+		return t.answer(ctx, t.command, t.args)
+	}
 	state := s.State()
 	t.host = s.hostNow()
 	m, err := s.agent.model(ctx, state.Model)
@@ -156,7 +168,7 @@ func (t *turn) loop(ctx context.Context) error {
 	}
 	for range s.agent.opts.MaxSteps {
 		messages := fit(session.Messages(s.snapshot()), m.Info())
-		calls, stop, err := t.ask(ctx, model.Request{System: system, Messages: messages, Tools: specs})
+		calls, stop, err := t.ask(ctx, model.Request{System: system, Messages: messages, Tools: specs, Thought: t.thought()})
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,8 @@ type Info struct {
 	Images        bool   // takes images in prompts and tool results
 	Audio         bool   // takes audio in prompts
 	Offline       bool   // the embedded model: no network, no key, no understanding beyond its small grammar
+	// Thoughts are the levels of reasoning that can be asked for, the least first; empty when there is nothing to choose.
+	Thoughts []string
 }
 
 // ID is the name a person types: provider/name.
@@ -39,6 +41,8 @@ type Request struct {
 	Messages  []Message // every [ToolCall] is followed by its [ToolResult] in the next message
 	Tools     []ToolSpec
 	MaxOutput int // tokens; 0 leaves it to the provider
+	// Thought is one of [Info.Thoughts]; empty leaves it to the provider.
+	Thought string
 }
 
 // ToolSpec describes a tool to the model.

@@ -90,6 +90,10 @@ func decode(kind Kind, version int, raw []byte) (Data, error) {
 		return decodeAs[UsageRecorded](raw)
 	case KindNotice:
 		return decodeAs[Notice](raw)
+	case KindCommandAnswered:
+		return decodeAs[CommandAnswered](raw)
+	case KindCleared:
+		return decodeAs[Cleared](raw)
 	}
 	return Unknown{Name: kind, Raw: raw}, nil
 }

@@ -62,8 +62,21 @@ type Rooted struct {
 type TurnStarted struct {
 	Turn    string  `json:"turn"`
 	Message string  `json:"message"` // the user message's id
-	Prompt  []Block `json:"prompt"`
+	Prompt  []Block `json:"prompt"`  // as the person sent it
+	// Command is the name of the command that the prompt is and wherry itself answers: the model does not get it.
+	Command string `json:"command,omitzero"`
+	// Sent is what the model gets in place of Prompt, which is then a command that stands for it.
+	Sent []Block `json:"sent,omitzero"`
 }
+
+// CommandAnswered is the answer to a command. The model does not get it.
+type CommandAnswered struct {
+	Message string `json:"message"` // its id
+	Text    string `json:"text"`    // Markdown
+}
+
+// Cleared has the conversation begin anew for the model: it gets nothing from before. The person keeps it all in view.
+type Cleared struct{}
 
 // Block is a piece of a prompt as the client sent it.
 type Block struct {
@@ -260,6 +273,8 @@ const (
 	KindPlanChanged        Kind = "plan.changed"
 	KindUsageRecorded      Kind = "usage.recorded"
 	KindNotice             Kind = "notice"
+	KindCommandAnswered    Kind = "command.answered"
+	KindCleared            Kind = "session.cleared"
 )
 
 // Kind implements [Data].
@@ -318,3 +333,9 @@ func (UsageRecorded) Kind() Kind { return KindUsageRecorded }
 
 // Kind implements [Data].
 func (Notice) Kind() Kind { return KindNotice }
+
+// Kind implements [Data].
+func (CommandAnswered) Kind() Kind { return KindCommandAnswered }
+
+// Kind implements [Data].
+func (Cleared) Kind() Kind { return KindCleared }

@@ -87,6 +87,8 @@ func (l *logs) aside() {
 		l.add(session.UsageRecorded{Model: "a/b", Usage: model.Usage{Input: 5, Output: 1}})
 	case 4:
 		l.add(session.PlanChanged{Entries: []tool.PlanEntry{{Content: "x", Status: tool.PlanPending}}})
+	case 6:
+		l.add(session.CommandAnswered{Message: l.message(), Text: "so many"})
 	case 5:
 		l.add(session.Unknown{Name: "future", Raw: []byte(`{}`)})
 	}

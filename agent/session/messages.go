@@ -21,7 +21,7 @@ import (
 //
 // While no call is open, a log only adds to the messages of the log before it, so that providers' prompt caches hold.
 func Messages(events []Event) []model.Message {
-	c := conversation{pieces: make(map[string]*piece), calls: make(map[string]*pendingCall)}
+	c := newConversation()
 	for _, e := range events {
 		c.apply(e.Data)
 	}
@@ -58,10 +58,21 @@ type pendingCall struct {
 	done    *CallDone
 }
 
+func newConversation() conversation {
+	return conversation{pieces: make(map[string]*piece), calls: make(map[string]*pendingCall)}
+}
+
 func (c *conversation) apply(data Data) {
 	switch d := data.(type) {
+	case Cleared:
+		*c = newConversation()
 	case TurnStarted:
-		c.steps = append(c.steps, &step{user: promptParts(d.Prompt)})
+		switch {
+		case d.Sent != nil:
+			c.steps = append(c.steps, &step{user: promptParts(d.Sent)})
+		case d.Command == "":
+			c.steps = append(c.steps, &step{user: promptParts(d.Prompt)})
+		}
 	case MessageSaved:
 		c.piece(d.Message, d.Speaker).text.WriteString(d.Text)
 	case MessageDone:

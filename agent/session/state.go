@@ -33,8 +33,9 @@ type State struct {
 
 	Usage     UsageRecorded // of the newest request
 	TurnUsage model.Usage   // of all requests of the open or, between turns, the newest turn
+	Spent     model.Usage   // of all requests of the session
 
-	Turns    int
+	Turns    int        // prompts that a model got
 	Turn     string     // id of the turn that has started and not ended; empty between turns
 	Calls    []OpenCall // requested and not done, in the order of their requests
 	LastCall int        // highest number given by CallID so far
@@ -73,7 +74,11 @@ func (s *State) Apply(e Event) {
 		s.Roots = slices.Clone(d.Roots)
 	case TurnStarted:
 		s.Turn, s.TurnUsage = d.Turn, model.Usage{}
-		s.Turns++
+		if d.Command == "" || d.Sent != nil {
+			s.Turns++
+		}
+	case Cleared:
+		s.Views, s.Plan, s.Usage = nil, nil, UsageRecorded{}
 	case TurnEnded:
 		s.Turn = ""
 	case CallRequested:
@@ -87,7 +92,7 @@ func (s *State) Apply(e Event) {
 		s.Plan = slices.Clone(d.Entries)
 	case UsageRecorded:
 		s.Usage = d
-		s.TurnUsage = addUsage(s.TurnUsage, d.Usage)
+		s.TurnUsage, s.Spent = addUsage(s.TurnUsage, d.Usage), addUsage(s.Spent, d.Usage)
 	case Unknown:
 		s.unknown(d)
 	}

@@ -43,6 +43,14 @@ func TestState(t *testing.T) {
 			session.State{Options: map[string]string{"b": "3", "c": "4"}},
 		},
 		{
+			"what a model gets begins anew after a clearing",
+			[]session.Data{
+				session.TurnStarted{Turn: "a"}, session.PlanChanged{Entries: []tool.PlanEntry{{Content: "x"}}}, session.UsageRecorded{Usage: model.Usage{Input: 5}},
+				session.TurnEnded{Turn: "a"}, session.TurnStarted{Turn: "b", Command: "clear"}, session.Cleared{}, session.TurnEnded{Turn: "b"},
+			},
+			session.State{Turns: 1, Spent: model.Usage{Input: 5}},
+		},
+		{
 			"allowing every edit lasts",
 			[]session.Data{session.Configured{Edits: true}, session.Configured{Model: "c/d"}},
 			session.State{Model: "c/d", Edits: true},
@@ -97,6 +105,7 @@ func TestState(t *testing.T) {
 			session.State{
 				Turns: 1, Usage: session.UsageRecorded{Model: "a/b", Usage: model.Usage{Input: 10, Output: 20, Thought: 30, CacheRead: 40, CacheWrite: 50}, Window: 9},
 				TurnUsage: model.Usage{Input: 11, Output: 22, Thought: 33, CacheRead: 44, CacheWrite: 55},
+				Spent:     model.Usage{Input: 111, Output: 22, Thought: 33, CacheRead: 44, CacheWrite: 55},
 			},
 		},
 	} {

@@ -154,6 +154,23 @@ func List(e Env) []model.Info {
 	return append(list, offline.New().Info())
 }
 
+// Missing is a model that cannot be opened, and why.
+type Missing struct {
+	model.Info
+	Why string // what to do about it, as a clause: "set OPENAI_API_KEY"
+}
+
+// Unavailable gives the default models of the hosted providers that have no key. It does no I/O.
+func Unavailable(e Env) []Missing {
+	var list []Missing
+	for _, s := range services() {
+		if s.keyVar != "" && !s.configured(e) {
+			list = append(list, Missing{Info: describe(s.id, e.or(s.modelVar, s.model)), Why: "set " + s.keyVar})
+		}
+	}
+	return list
+}
+
 // officialAddress tells that the service is where it always is, so that its well-known models are there.
 func (s service) officialAddress(e Env) bool {
 	for _, name := range s.baseVars {
