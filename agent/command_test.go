@@ -39,7 +39,7 @@ func TestCommandsAreAnsweredWithoutAModel(t *testing.T) {
 		{"/effort", "- `high`"},
 		{"/effort high", "Reasoning: **high**"},
 		{"/mode auto", "Mode: **auto**"},
-		{"/mode wild", `mode cannot be "wild"`},
+		{"/mode wild", `Mode cannot be "wild"; it can be`},
 		{"/plan", "There is no plan."},
 		{"/cost", "Nothing has been used yet."},
 		{"/sessions", "this one"},

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,8 +48,14 @@ type ModelChoice struct {
 	Unavailable string
 }
 
-// ErrSetting says that a setting cannot be made; the error's text says why.
-var ErrSetting = errors.New("not a setting that can be made")
+// SettingError says why a setting cannot be made.
+type SettingError struct {
+	ID     SettingID
+	Reason string // a clause for the person
+}
+
+// Error gives the reason.
+func (e *SettingError) Error() string { return e.Reason }
 
 // Settings are what the person can choose, with the values as they are now.
 func (s *Session) Settings() []Setting {
@@ -146,19 +151,19 @@ func (s *Session) thoughtSetting() (Setting, bool) {
 	return out, true
 }
 
-// Set makes a setting, from the next request to the model or the next call on. It fails with [ErrSetting] when there is
-// no such setting or value, or the model cannot be used.
+// Set makes a setting, from the next request to the model or the next call on. It fails with a [*SettingError] when there
+// is no such setting or value, or the model cannot be used.
 func (s *Session) Set(ctx context.Context, id SettingID, value string) error {
 	s.mu.Lock()
 	all := s.settings()
 	s.mu.Unlock()
 	i := slices.IndexFunc(all, func(o Setting) bool { return o.ID == id })
 	if i < 0 {
-		return fmt.Errorf("%w: there is no %q; there are %s", ErrSetting, id, ids(all))
+		return &SettingError{ID: id, Reason: fmt.Sprintf("there is no setting %q; there are %s", id, ids(all))}
 	}
 	offered := slices.ContainsFunc(all[i].Choices, func(c Choice) bool { return c.Value == value })
 	if !offered && id != SettingModel { // a model need not be in the list to be there
-		return fmt.Errorf("%w: %s cannot be %q; it can be %s", ErrSetting, id, value, values(all[i].Choices))
+		return &SettingError{ID: id, Reason: fmt.Sprintf("%s cannot be %q; it can be %s", id, value, values(all[i].Choices))}
 	}
 	if all[i].Value == value {
 		return nil
@@ -179,11 +184,11 @@ func (s *Session) Set(ctx context.Context, id SettingID, value string) error {
 func (s *Session) setModel(ctx context.Context, id string) error {
 	for _, m := range s.agent.choices() {
 		if m.ID() == id && m.Unavailable != "" {
-			return fmt.Errorf("%w: the model %s is not available: %s", ErrSetting, id, m.Unavailable)
+			return &SettingError{ID: SettingModel, Reason: fmt.Sprintf("the model %s is not available: %s", id, m.Unavailable)}
 		}
 	}
 	if _, err := s.agent.model(ctx, id); err != nil {
-		return fmt.Errorf("%w: %w", ErrSetting, err)
+		return &SettingError{ID: SettingModel, Reason: err.Error()}
 	}
 	// The option says that the person chose it, and the next session in the folder begins with it.
 	return s.configure(ctx, session.Configured{Model: id, Options: map[string]string{string(SettingModel): id}})

@@ -112,13 +112,13 @@ func TestWhatCannotBeChosenIsRefusedWithTheReason(t *testing.T) {
 		value string
 		says  string
 	}{
-		{"speed", "fast", `not a setting that can be made: there is no "speed"; there are mode, model`},
-		{SettingMode, "wild", `not a setting that can be made: mode cannot be "wild"; it can be off, ask, edits, auto`},
-		{SettingModel, "c/far", "not a setting that can be made: the model c/far is not available: set C_API_KEY"},
-		{SettingModel, "c/none", "not a setting that can be made: x: no such model"},
-		{SettingThought, "high", `not a setting that can be made: there is no "thought"; there are mode, model`},
+		{"speed", "fast", `there is no setting "speed"; there are mode, model`},
+		{SettingMode, "wild", `mode cannot be "wild"; it can be off, ask, edits, auto`},
+		{SettingModel, "c/far", "the model c/far is not available: set C_API_KEY"},
+		{SettingModel, "c/none", "x: no such model"},
+		{SettingThought, "high", `there is no setting "thought"; there are mode, model`},
 	} {
-		if err := s.Set(t.Context(), test.id, test.value); !errors.Is(err, ErrSetting) || err.Error() != test.says {
+		if err := s.Set(t.Context(), test.id, test.value); !errors.As(err, new(*SettingError)) || err.Error() != test.says {
 			t.Errorf("%s %s: %v", test.id, test.value, err)
 		}
 	}
