@@ -1,12 +1,13 @@
 // Package acptest helps to test agents and clients, as httptest does for HTTP: two ends
-// joined in memory, faults injected on the way, and scripted peers.
+// joined in memory ([Connect]), faults injected on the way ([Pipe]), scripted peers
+// ([Script]), conversations compared with a file ([Transcript]), and what any agent must do
+// ([TestAgent]).
 package acptest
 
 import (
 	"context"
 	"fmt"
-	"io"
-	"sync"
+	"time"
 
 	"github.com/wherry-acp/wherry/acp/transport"
 )
@@ -23,10 +24,22 @@ type Faults struct {
 	// read at the other end, however the writes were; 0 leaves them.
 	Chunk int
 
+	// EndAfter ends this direction after so many bytes, while the other one goes on; 0
+	// never does.
+	EndAfter int
+
 	// Stall stops reading after so many bytes until Resume is called; 0 never does.
 	Stall int
 
-	// Err is what the writer gets after a cut; nil means io.ErrClosedPipe.
+	// Delay is how much later than it was written a byte arrives.
+	Delay time.Duration
+
+	// Merge collects what is written for so long, from the first byte on, and lets it
+	// arrive at once; Chunk may then cut it anywhere, so that messages are split and
+	// merged.
+	Merge time.Duration
+
+	// Err is what the writer gets after a cut or an end; nil means io.ErrClosedPipe.
 	Err error
 }
 
@@ -52,6 +65,13 @@ func NewPipe(fromA, fromB Faults) *Pipe {
 // Cut breaks the connection in both directions now. What has been written can still be read.
 func (p *Pipe) Cut() { p.ab.onCut() }
 
+// EndA ends what A writes: B reads its end, A cannot write any more, and what B writes still
+// arrives.
+func (p *Pipe) EndA() { p.ab.end() }
+
+// EndB is EndA the other way round.
+func (p *Pipe) EndB() { p.ba.end() }
+
 // Resume ends a stall.
 func (p *Pipe) Resume() {
 	p.ab.resume()
@@ -64,139 +84,6 @@ func (p *Pipe) Inject(data string) error {
 		return fmt.Errorf("inject: %w", err)
 	}
 	return nil
-}
-
-// stream is one direction: at most 64 KiB in flight.
-type stream struct {
-	faults Faults
-	onCut  func()
-
-	mu      sync.Mutex
-	changed *sync.Cond
-	buf     []byte
-	written int
-	read    int
-	resumed bool
-	broken  bool // by a cut
-	eof     bool // the writer has closed
-	gone    bool // the reader has closed
-}
-
-const inFlight = 64 << 10
-
-func newStream(f Faults) *stream {
-	s := &stream{faults: f}
-	s.changed = sync.NewCond(&s.mu)
-	return s
-}
-
-func (s *stream) reader() io.ReadCloser  { return readEnd{s} }
-func (s *stream) writer() io.WriteCloser { return writeEnd{s} }
-
-type (
-	readEnd  struct{ s *stream }
-	writeEnd struct{ s *stream }
-)
-
-func (r readEnd) Read(p []byte) (int, error) {
-	s := r.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for {
-		stalled := s.faults.Stall > 0 && s.read >= s.faults.Stall && !s.resumed
-		switch {
-		case s.gone:
-			return 0, io.ErrClosedPipe
-		case len(s.buf) > 0 && !stalled:
-			n := len(p)
-			if s.faults.Chunk > 0 {
-				n = min(n, s.faults.Chunk)
-			}
-			n = copy(p[:n], s.buf)
-			s.buf = s.buf[n:]
-			s.read += n
-			s.changed.Broadcast()
-			return n, nil
-		case len(s.buf) == 0 && (s.eof || s.broken):
-			return 0, io.EOF
-		}
-		s.changed.Wait()
-	}
-}
-
-func (r readEnd) Close() error {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	r.s.gone = true
-	r.s.changed.Broadcast()
-	return nil
-}
-
-func (w writeEnd) Write(p []byte) (int, error) { return w.s.write(p) }
-
-func (w writeEnd) Close() error {
-	w.s.mu.Lock()
-	defer w.s.mu.Unlock()
-	w.s.eof = true
-	w.s.changed.Broadcast()
-	return nil
-}
-
-func (s *stream) write(p []byte) (int, error) {
-	n, cut, err := s.store(p)
-	if cut {
-		s.onCut()
-	}
-	return n, err
-}
-
-// store takes p in, up to the cut.
-func (s *stream) store(p []byte) (n int, cut bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for n < len(p) {
-		if s.broken || s.gone || s.eof {
-			return n, false, s.failure()
-		}
-		room := inFlight - len(s.buf)
-		if limit := s.faults.CutAfter; limit > 0 || s.faults.CutAtStart {
-			if s.written >= limit {
-				return n, true, s.failure()
-			}
-			room = min(room, limit-s.written)
-		}
-		if room <= 0 {
-			s.changed.Wait()
-			continue
-		}
-		k := min(room, len(p)-n)
-		s.buf = append(s.buf, p[n:n+k]...)
-		s.written += k
-		n += k
-		s.changed.Broadcast()
-	}
-	return n, false, nil
-}
-
-func (s *stream) failure() error {
-	if s.faults.Err != nil {
-		return s.faults.Err
-	}
-	return io.ErrClosedPipe
-}
-
-func (s *stream) cut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.broken = true
-	s.changed.Broadcast()
-}
-
-func (s *stream) resume() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.resumed = true
-	s.changed.Broadcast()
 }
 
 // A Peer is the raw other end of a connection: it writes and reads whole lines.
