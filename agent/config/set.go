@@ -12,7 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"github.com/wherry-acp/wherry/agent/internal/atomicfile"
+	"github.com/wherry-acp/wherry/agent/atomicfile"
 )
 
 // Set writes one value into the person's file at path: a key with a plain value ("model", "budget.steps") or

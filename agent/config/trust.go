@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/wherry-acp/wherry/agent/internal/atomicfile"
+	"github.com/wherry-acp/wherry/agent/atomicfile"
 )
 
 // How much a project's folder .wherry may hold.

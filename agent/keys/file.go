@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/wherry-acp/wherry/agent/internal/atomicfile"
+	"github.com/wherry-acp/wherry/agent/atomicfile"
 )
 
 // file is keys.json in the state folder.

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/wherry-acp/wherry/agent/internal/atomicfile"
+	"github.com/wherry-acp/wherry/agent/atomicfile"
 )
 
 func TestANewFileGetsItsPermissionsAndItsFolder(t *testing.T) {
