@@ -68,7 +68,8 @@ func (b *Bridge) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp
 		return acp.NewSessionResponse{}, b.failure(err, "")
 	}
 	o := b.add(s, f)
-	return acp.NewSessionResponse{SessionID: acp.SessionID(o.ID()), Modes: b.modes(o)}, nil
+	announce(ctx, o)
+	return acp.NewSessionResponse{SessionID: acp.SessionID(o.ID()), Modes: modes(o), ConfigOptions: configOptions(o.Settings())}, nil
 }
 
 // LoadSession implements session/load: the whole conversation is replayed before the answer.
@@ -80,7 +81,8 @@ func (b *Bridge) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (a
 	if err := o.Replay(ctx); err != nil {
 		return acp.LoadSessionResponse{}, err
 	}
-	return acp.LoadSessionResponse{Modes: b.modes(o)}, nil
+	announce(ctx, o)
+	return acp.LoadSessionResponse{Modes: modes(o), ConfigOptions: configOptions(o.Settings())}, nil
 }
 
 // ResumeSession implements session/resume: nothing is replayed.
@@ -89,7 +91,8 @@ func (b *Bridge) ResumeSession(ctx context.Context, req acp.ResumeSessionRequest
 	if err != nil {
 		return acp.ResumeSessionResponse{}, err
 	}
-	return acp.ResumeSessionResponse{Modes: b.modes(o)}, nil
+	announce(ctx, o)
+	return acp.ResumeSessionResponse{Modes: modes(o), ConfigOptions: configOptions(o.Settings())}, nil
 }
 
 // reopen opens a stored session. One that the connection has open already stays open, with the turn it may be in; it only
@@ -252,26 +255,6 @@ func (b *Bridge) folders(cwd string, more []string) ([]string, error) {
 		}
 	}
 	return roots, nil
-}
-
-// modes are those the person can choose from, and the session's own.
-func (b *Bridge) modes(o *open) *acp.SessionModeState {
-	state := &acp.SessionModeState{CurrentModeID: acp.SessionModeID(o.Mode())}
-	for _, m := range b.agent.Modes() {
-		mode := acp.SessionMode{ID: acp.SessionModeID(m)}
-		switch m {
-		case approval.ModeOff:
-			mode.Name, mode.Description = "Read only", "Reads the folder; writes and runs nothing"
-		case approval.ModeAsk:
-			mode.Name, mode.Description = "Ask", "Asks before every edit and every command"
-		case approval.ModeEdits:
-			mode.Name, mode.Description = "Edit freely", "Edits files in the folder unasked; asks before commands"
-		case approval.ModeAuto:
-			mode.Name, mode.Description = "Automatic", "Edits files and runs commands in the folder unasked"
-		}
-		state.AvailableModes = append(state.AvailableModes, mode)
-	}
-	return state
 }
 
 // failure turns an error of the agent into one for the client: a sentence where the person can do something about it.

@@ -67,6 +67,14 @@ func (f *face) Show(ctx context.Context, e session.Event, live bool) error {
 	return nil
 }
 
+// Configured implements [agent.Face].
+func (f *face) Configured(ctx context.Context, settings []agent.Setting) error {
+	if f.session == "" {
+		return nil // the answer that opens the session has them
+	}
+	return f.client.Update(ctx, f.session, acp.ConfigOptionUpdate{ConfigOptions: configOptions(settings)})
+}
+
 // id is the session's id, from the event until it has been registered.
 func (f *face) id(e session.Event) acp.SessionID {
 	if f.session == "" {

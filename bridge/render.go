@@ -88,6 +88,8 @@ func (r *renderer) render(e session.Event, live bool) []acp.SessionUpdate {
 		}
 	case session.Notice:
 		return r.notice(d, live)
+	case session.CommandAnswered:
+		return said(d.Message, session.Assistant, d.Text)
 	case session.TurnEnded:
 		return ended(d)
 	}

@@ -50,6 +50,7 @@ func (s *settings) build(program string, stderr io.Writer) (*built, error) {
 		Store: store, Tools: tool.Builtin(), DefaultModel: id, ModelChosen: chosen,
 		Mode: approval.Mode(s.Approve), Logger: log,
 		OpenModel: func(ctx context.Context, id string) (model.Model, error) { return provider.Open(ctx, id, env) },
+		Models:    func() []agent.ModelChoice { return models(env) },
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), closeLog())
@@ -76,4 +77,16 @@ func openStore(program string, log *slog.Logger) (session.Store, error) {
 		return noStore{why: &session.StoreError{Path: "(unknown)", Kind: session.FaultOther, Err: err}}, nil
 	}
 	return session.OpenSQLite(path, session.Options{Program: program, Logger: log})
+}
+
+// models are those that a person can choose, and those that only lack a key.
+func models(env provider.Env) []agent.ModelChoice {
+	var all []agent.ModelChoice
+	for _, info := range provider.List(env) {
+		all = append(all, agent.ModelChoice{Info: info})
+	}
+	for _, m := range provider.Unavailable(env) {
+		all = append(all, agent.ModelChoice{Info: m.Info, Unavailable: m.Why})
+	}
+	return all
 }
