@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -28,7 +29,7 @@ type Call struct {
 
 	method string
 	queued atomic.Bool
-	frame  *frame // guarded by the outbox: not nil while queued
+	place  place // guarded by the outbox: of the request while it is pending
 
 	once   sync.Once
 	done   chan struct{}
@@ -140,13 +141,10 @@ func (c *Conn) forget(id int64) bool {
 
 type cancelParams struct{ id int64 }
 
-func (p cancelParams) MarshalJSONTo(enc *jsontext.Encoder) error {
-	for _, t := range []jsontext.Token{jsontext.BeginObject, jsontext.String("requestId"), jsontext.Int(p.id), jsontext.EndObject} {
-		if err := enc.WriteToken(t); err != nil {
-			return err
-		}
-	}
-	return nil
+// AppendJSON implements Appender.
+func (p cancelParams) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, `{"requestId":`...)
+	return append(strconv.AppendInt(dst, p.id, 10), '}'), nil
 }
 
 // response handles an incoming answer, on the reader.

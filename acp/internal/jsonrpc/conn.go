@@ -374,22 +374,17 @@ func (c *Conn) abandonQueues(cause error) {
 // write is the writer goroutine.
 func (c *Conn) write() {
 	defer close(c.writeEnd)
-	const batchBytes = 256 << 10
-	var frames []*frame
 	var msgs [][]byte
 	for {
-		var ok bool
-		if frames, ok = c.out.take(frames[:0], batchBytes); !ok {
+		chunk, ok := c.out.take()
+		if !ok {
 			return
 		}
-		msgs = msgs[:0]
-		size := 0
-		for _, f := range frames {
-			if c.opts.Tap != nil {
-				c.opts.Tap(Outgoing, c.opts.Now(), f.buf.Bytes())
+		msgs = chunk.messages(msgs[:0])
+		if c.opts.Tap != nil {
+			for _, msg := range msgs {
+				c.opts.Tap(Outgoing, c.opts.Now(), msg)
 			}
-			msgs = append(msgs, f.buf.Bytes())
-			size += f.len()
 		}
 		if err := c.writeOnce(msgs); err != nil {
 			c.out.fail(&closedError{err})
@@ -398,14 +393,15 @@ func (c *Conn) write() {
 			c.fail(err, false)
 			return
 		}
-		for _, f := range frames {
-			c.frames.put(f)
-		}
-		c.out.wrote(size)
+		clear(msgs)
+		c.out.wrote(chunk)
 	}
 }
 
 func (c *Conn) writeOnce(msgs [][]byte) error {
+	if len(msgs) == 0 { // all dropped
+		return nil
+	}
 	if c.opts.WriteTimeout <= 0 {
 		return c.t.Write(c.ioCtx, msgs...)
 	}
@@ -417,8 +413,8 @@ func (c *Conn) writeOnce(msgs [][]byte) error {
 // Notify sends a notification. It waits, within ctx, for room in the queue, not for
 // the writing. key, if not "", names what the notification is about: see Request.Hold.
 func (c *Conn) Notify(ctx context.Context, key, method string, params any) error {
-	if err := context.Cause(ctx); err != nil {
-		return &CallError{method, false, err}
+	if ctx.Err() != nil {
+		return &CallError{method, false, context.Cause(ctx)}
 	}
 	f := c.frames.get()
 	if err := f.request(0, method, params); err != nil {
@@ -426,7 +422,6 @@ func (c *Conn) Notify(ctx context.Context, key, method string, params any) error
 		return &CallError{method, false, err}
 	}
 	if err := c.out.send(ctx, f, key, nil); err != nil {
-		c.frames.put(f)
 		return &CallError{method, false, err}
 	}
 	return nil

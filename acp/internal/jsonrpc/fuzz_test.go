@@ -52,9 +52,9 @@ func FuzzScan(f *testing.F) {
 			if err := answer.result(id, nil); err != nil {
 				t.Fatal(err)
 			}
-			back, err := new(scanner).scan(answer.buf.Bytes())
+			back, err := new(scanner).scan(answer.buf)
 			if err != nil || back.kind != kindResponse || string(back.id) != string(e.id) {
-				t.Fatalf("answer %s: %v", answer.buf.Bytes(), err)
+				t.Fatalf("answer %s: %v", answer.buf, err)
 			}
 		}
 		headOf(line)

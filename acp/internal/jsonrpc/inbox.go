@@ -1,27 +1,14 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"sync"
 )
 
 // itemOverhead is what a queued message costs besides its own bytes.
 const itemOverhead = 128
 
-// An item is a received notification, or a barrier: the answer to a call, which is
-// delivered when everything before it has been handled.
-type item struct {
-	method string
-	params []byte
-	buf    *[]byte // pooled storage of params
-	call   *Call
-}
-
-func (it *item) cost() int { return len(it.params) + itemOverhead }
-
-// A queue holds the notifications of one key, in order. It exists while it has work.
-type queue struct {
-	items []item
-}
+func cost(params []byte) int { return len(params) + itemOverhead }
 
 // An inbox holds what has been received and not yet handled. All of it together is
 // bounded in bytes: while it is full the reader waits. A queue has no bound of its own,
@@ -46,8 +33,7 @@ type inbox struct {
 	starved    bool // the reader waits for room
 	discarded  bool
 	idle       []idler
-
-	bufs sync.Pool // *[]byte
+	spare      []*parcel
 }
 
 // An idler waits for handlers to end.
@@ -62,47 +48,30 @@ func (in *inbox) init(limit, maxRequests int) {
 	in.room = make(chan struct{}, 1)
 }
 
-// store copies params into pooled storage.
-func (in *inbox) store(params []byte) ([]byte, *[]byte) {
-	if len(params) == 0 {
-		return nil, nil
-	}
-	buf, ok := in.bufs.Get().(*[]byte)
-	if !ok {
-		buf = new([]byte)
-	}
-	*buf = append((*buf)[:0], params...)
-	return *buf, buf
+// wait blocks the reader until n bytes fit. It returns false if the inbox is gone.
+func (in *inbox) wait(n int) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.waitLocked(n)
 }
 
-func (in *inbox) recycle(buf *[]byte) {
-	if buf != nil && cap(*buf) <= keepFrame {
-		in.bufs.Put(buf)
-	}
-}
-
-// wait blocks the reader until cost bytes fit. It returns false if the inbox is gone.
-func (in *inbox) wait(cost int) bool {
-	for {
-		in.mu.Lock()
-		if in.discarded {
-			in.mu.Unlock()
-			return false
-		}
+func (in *inbox) waitLocked(n int) bool {
+	for !in.discarded {
 		limit := in.limit
 		if in.notifyOut > 0 || len(in.requests) > 0 && in.requestOut > 0 {
 			limit *= 4
 		}
-		if in.bytes == 0 || in.bytes+cost <= limit {
-			in.bytes += cost
+		if in.bytes == 0 || in.bytes+n <= limit {
+			in.bytes += n
 			in.starved = false
-			in.mu.Unlock()
 			return true
 		}
 		in.starved = true
 		in.mu.Unlock()
 		<-in.room
+		in.mu.Lock()
 	}
+	return false
 }
 
 // free gives bytes back.
@@ -119,22 +88,26 @@ func (in *inbox) freeLocked(n int) {
 	}
 }
 
-// push queues a notification whose cost has been waited for. It reports whether the
-// caller must start a worker for the key.
-func (in *inbox) push(key []byte, it item) (start *queue, name string) {
+// push queues a notification, waiting for room. If the caller must start a worker for the
+// key it returns the key's queue. It returns false if the inbox is gone.
+func (in *inbox) push(key []byte, method string, params []byte) (start *queue, name string, ok bool) {
+	n := cost(params)
+	if len(params) > ownBytes {
+		params = bytes.Clone(params)
+	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.discarded {
-		return nil, ""
+	if !in.waitLocked(n) {
+		return nil, "", false
 	}
-	if q, ok := in.queues[string(key)]; ok {
-		q.items = append(q.items, it)
-		return nil, ""
+	q, ok := in.queues[string(key)]
+	if !ok {
+		q, name = &queue{}, string(key)
+		in.queues[name] = q
+		start = q
 	}
-	q := &queue{items: []item{it}}
-	name = string(key)
-	in.queues[name] = q
-	return q, name
+	q.add(in, method, params)
+	return start, name, true
 }
 
 // barrier queues the delivery of an answer behind the notifications of its key. It
@@ -146,26 +119,29 @@ func (in *inbox) barrier(key string, c *Call) bool {
 	if !ok || in.discarded {
 		return false
 	}
-	q.items = append(q.items, item{call: c})
+	q.addCall(in, c)
 	return true
 }
 
-// next takes everything that a queue holds, reusing the storage of done. It returns nil,
-// and the queue is gone, when there is nothing.
-func (in *inbox) next(name string, q *queue, done []item) []item {
-	clear(done)
+// next takes the first parcel of a queue, after done, if any, has been handled and n bytes
+// of it are to be freed. It returns nil, and the queue is gone, when there is nothing.
+func (in *inbox) next(name string, q *queue, done *parcel, n int) *parcel {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if len(q.items) == 0 {
+	if n > 0 {
+		in.freeLocked(n)
+	}
+	if done != nil {
+		in.recycle(done)
+	}
+	if len(q.parcels) == 0 {
 		if in.queues[name] == q {
 			delete(in.queues, name)
 		}
 		in.checkIdle()
 		return nil
 	}
-	items := q.items
-	q.items = done[:0]
-	return items
+	return q.take()
 }
 
 // start admits a request: true if its handler may run now, false if it waits for
@@ -248,14 +224,16 @@ func (in *inbox) discard() []*Call {
 	in.discarded = true
 	var calls []*Call
 	for _, q := range in.queues {
-		for i := range q.items {
-			if c := q.items[i].call; c != nil {
-				calls = append(calls, c)
-			} else {
-				in.bytes -= q.items[i].cost()
+		for _, p := range q.parcels {
+			for i := range p.items {
+				if c := p.items[i].call; c != nil {
+					calls = append(calls, c)
+				} else {
+					in.bytes -= cost(p.params(i))
+				}
 			}
 		}
-		q.items = nil
+		q.parcels = nil
 	}
 	signal(in.room)
 	return calls

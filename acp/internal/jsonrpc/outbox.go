@@ -15,7 +15,7 @@ type outbox struct {
 	pool      *framePool
 
 	mu      sync.Mutex
-	queue   []*frame
+	queue   pending
 	bytes   int
 	waiting list.List // of *sender
 	wake    chan struct{}
@@ -49,19 +49,22 @@ func (o *outbox) init(limit, heldLimit int, pool *framePool) {
 	o.open = make(map[string]struct{})
 }
 
-// send queues f, waiting for room until ctx ends or stop is closed. After an error f is
-// not written. A key that is not open yet holds the frame back while a hold is in force.
+// send queues f, waiting for room until ctx ends or stop is closed. f is the outbox's from
+// then on; after an error it is not written. A key that is not open yet holds the frame
+// back while a hold is in force.
 func (o *outbox) send(ctx context.Context, f *frame, key string, stop <-chan struct{}) error {
 	o.mu.Lock()
 	if o.err != nil {
 		err := o.err
 		o.mu.Unlock()
+		o.pool.put(f)
 		return err
 	}
 	if key != "" && o.holds > 0 {
 		if _, ok := o.open[key]; !ok {
 			defer o.mu.Unlock()
 			if o.heldBytes+f.len() > o.heldLimit {
+				o.pool.put(f)
 				return ErrHeldTooMuch
 			}
 			o.held = append(o.held, heldFrame{key, f})
@@ -91,6 +94,7 @@ func (o *outbox) send(ctx context.Context, f *frame, key string, stop <-chan str
 	default:
 	}
 	o.waiting.Remove(at)
+	o.pool.put(f)
 	o.grant()
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -99,10 +103,12 @@ func (o *outbox) send(ctx context.Context, f *frame, key string, stop <-chan str
 }
 
 // urgent queues f without waiting for room. With ifRoom it drops f when the queue is full.
+// f is the outbox's from then on.
 func (o *outbox) urgent(f *frame, ifRoom bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil || ifRoom && !o.fits(f) {
+		o.pool.put(f)
 		return false
 	}
 	o.enqueue(f)
@@ -112,13 +118,12 @@ func (o *outbox) urgent(f *frame, ifRoom bool) bool {
 func (o *outbox) fits(f *frame) bool { return o.bytes == 0 || o.bytes+f.len() <= o.limit }
 
 func (o *outbox) enqueue(f *frame) {
-	o.queue = append(o.queue, f)
 	o.bytes += f.len()
-	if len(o.queue) == 1 {
+	if o.queue.empty() {
 		signal(o.wake)
 	}
+	copied := o.queue.push(f)
 	if f.call != nil {
-		f.call.frame = f
 		f.call.queued.Store(true)
 	}
 	if f.open != "" {
@@ -127,7 +132,11 @@ func (o *outbox) enqueue(f *frame) {
 	if f.release {
 		o.holds--
 	}
-	if f.open != "" || f.release {
+	opened := f.open != "" || f.release
+	if copied {
+		o.pool.put(f)
+	}
+	if opened {
 		o.unhold()
 	}
 }
@@ -164,20 +173,14 @@ func (o *outbox) grant() {
 func (o *outbox) drop(c *Call) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if c.frame == nil {
-		return false
-	}
-	c.frame.dropped = true
-	c.frame.call = nil
-	c.frame = nil
-	return true
+	return c.drop()
 }
 
 // unsent reports whether nothing of a call has been handed to the transport.
 func (o *outbox) unsent(c *Call) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return c.frame != nil
+	return c.place.chunk != nil
 }
 
 // hold begins holding back frames of keys that are not open.
@@ -206,56 +209,34 @@ func (o *outbox) closeKey(key string) {
 	o.mu.Unlock()
 }
 
-// take moves queued frames, about maxBytes of them, to into. It waits for the first
-// and returns false when the writer shall stop.
-func (o *outbox) take(into []*frame, maxBytes int) ([]*frame, bool) {
+// take takes queued messages for the writer, which gives them back to wrote. It waits for
+// the first and returns false when the writer shall stop.
+func (o *outbox) take() (*chunk, bool) {
 	for {
 		o.mu.Lock()
-		n, size := 0, 0
-		for n < len(o.queue) && (n == 0 || size+o.queue[n].len() <= maxBytes) {
-			f := o.queue[n]
-			n++
-			if f.dropped {
-				o.bytes -= f.len()
-				o.pool.put(f)
-				continue
-			}
-			if f.call != nil {
-				f.call.frame = nil
-				f.call = nil
-			}
-			size += f.len()
-			into = append(into, f)
+		if !o.queue.empty() {
+			c := o.queue.take()
+			o.mu.Unlock()
+			return c, true
 		}
-		rest := copy(o.queue, o.queue[n:])
-		clear(o.queue[rest:])
-		o.queue = o.queue[:rest]
-		if n > len(into) {
-			o.grant() // dropped frames made room
-		}
-		stop := o.err != nil || o.ending && len(o.queue) == 0
-		if len(into) == 0 && len(o.queue) == 0 && o.bytes == 0 && o.idle != nil {
+		stop := o.err != nil || o.ending
+		if o.bytes == 0 && o.idle != nil {
 			close(o.idle)
 			o.idle = nil
 		}
-		more := len(o.queue) > 0
 		o.mu.Unlock()
-		if len(into) > 0 {
-			return into, true
-		}
 		if stop {
 			return nil, false
 		}
-		if !more {
-			<-o.wake
-		}
+		<-o.wake
 	}
 }
 
-// wrote says that n bytes have left.
-func (o *outbox) wrote(n int) {
+// wrote says that messages have left.
+func (o *outbox) wrote(c *chunk) {
 	o.mu.Lock()
-	o.bytes -= n
+	o.bytes -= c.size
+	o.queue.recycle(c)
 	o.grant()
 	o.mu.Unlock()
 }
@@ -297,7 +278,7 @@ func (o *outbox) fail(err error) {
 		w.err = err
 		close(w.ready)
 	}
-	o.queue, o.held, o.heldBytes = nil, nil, 0
+	o.queue, o.held, o.heldBytes = pending{}, nil, 0
 	if o.idle != nil {
 		close(o.idle)
 		o.idle = nil

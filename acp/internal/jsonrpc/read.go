@@ -82,8 +82,8 @@ func isHeader(line []byte) bool {
 }
 
 func (c *Conn) notification(r *reader, e *envelope) bool {
-	method, ok := r.names[string(e.method)]
-	if !ok {
+	method, known := r.names[string(e.method)]
+	if !known {
 		method = string(e.method)
 		if len(r.names) < maxNames && len(method) <= 128 {
 			r.names[method] = method
@@ -102,51 +102,53 @@ func (c *Conn) notification(r *reader, e *envelope) bool {
 		c.log.Warn("notification not understood", "method", method, "error", e.twice)
 		return true
 	}
-	it := item{method: method, params: e.params}
-	if !c.in.wait(it.cost()) {
-		return false
-	}
 	var key []byte
 	c.guard(method, func() { key = c.h.Key(method, e.params) })
-	it.params, it.buf = c.in.store(e.params)
-	if q, name := c.in.push(key, it); q != nil {
+	q, name, ok := c.in.push(key, method, e.params)
+	if q != nil {
 		c.workers.Add(1)
 		go c.work(name, q)
 	}
-	return true
+	return ok
 }
 
 // work handles the notifications of one key until there are none.
 func (c *Conn) work(name string, q *queue) {
 	defer c.workers.Done()
-	var items []item
+	freeAt := c.opts.InboundBytes / 32 // not one by one, and not too late
+	done := 0
+	var p *parcel
 	for {
-		if items = c.in.next(name, q, items); items == nil {
+		if p = c.in.next(name, q, p, done); p == nil {
 			return
 		}
-		for i := range items {
-			it := &items[i]
+		done = 0
+		for i := range p.items {
+			it := &p.items[i]
 			if it.call != nil {
 				it.call.deliver()
 				continue
 			}
+			params := p.params(i)
 			if c.notifyCtx.Err() == nil {
-				c.notify(it)
+				c.notify(it.method, params)
 			}
-			c.in.free(it.cost())
-			c.in.recycle(it.buf)
-			*it = item{}
+			it.own = nil
+			if done += cost(params); done >= freeAt {
+				c.in.free(done)
+				done = 0
+			}
 		}
 	}
 }
 
-func (c *Conn) notify(it *item) {
+func (c *Conn) notify(method string, params []byte) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.panicked(it.method, p)
+			c.panicked(method, p)
 		}
 	}()
-	c.h.Notification(c.notifyCtx, it.method, it.params)
+	c.h.Notification(c.notifyCtx, method, params)
 }
 
 // tooLarge deals with a message that the transport has skipped.
@@ -188,9 +190,7 @@ func (c *Conn) tooLarge(large *transport.MessageTooLargeError) {
 func (c *Conn) complain(e *Error) {
 	f := c.frames.get()
 	f.failure(ID{}, e)
-	if !c.out.urgent(f, true) {
-		c.frames.put(f)
-	}
+	c.out.urgent(f, true)
 }
 
 // garbage tells of a message that cannot be used. The log has its size, not its text.
