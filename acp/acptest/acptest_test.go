@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -13,7 +14,17 @@ import (
 	"github.com/wherry-acp/wherry/acp/acptest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs the tests, or, in a child process, the script of script_test.go.
+func TestMain(m *testing.M) {
+	if os.Getenv("ACPTEST_SCRIPT") != "" {
+		if err := childScript.ServeStdio(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func chatty(n int) *acptest.Agent {
 	return &acptest.Agent{OnPrompt: func(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
