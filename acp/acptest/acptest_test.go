@@ -136,11 +136,16 @@ func TestAStalledReaderHoldsTheSenderUpAndLosesNothing(t *testing.T) {
 
 func TestUpdatesOutsideOfTurnsAreCollected(t *testing.T) {
 	var got acptest.Updates
+	told := make(chan struct{})
 	agent := &acptest.Agent{OnNewSession: func(ctx context.Context, _ acp.NewSessionRequest) (acp.NewSessionResponse, error) {
 		acp.AfterResponse(ctx, func(ctx context.Context) {
 			_ = acp.ClientFrom(ctx).Update(ctx, "s", acp.CurrentModeUpdate{CurrentModeID: "m"})
+			close(told)
 		})
 		return acp.NewSessionResponse{SessionID: "s"}, nil
+	}, OnPrompt: func(context.Context, acp.PromptRequest) (acp.PromptResponse, error) {
+		<-told
+		return acp.PromptResponse{StopReason: acp.StopEndTurn}, nil
 	}}
 	a, end, err := acptest.Connect(context.Background(), agent, nil, &acp.ClientOptions{Updates: got.Handle})
 	if err != nil {
