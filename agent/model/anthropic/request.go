@@ -29,6 +29,7 @@ func (m *Model) request(req model.Request) api.MessageNewParams {
 	}
 	if thinks(m.info.Name) {
 		out.Thinking.OfAdaptive = &api.ThinkingConfigAdaptiveParam{Display: api.ThinkingConfigAdaptiveDisplaySummarized}
+		out.OutputConfig.Effort = api.OutputConfigEffort(req.Thought)
 	}
 	for _, t := range req.Tools {
 		tool := api.ToolParam{Name: t.Name, InputSchema: schema(t.Schema)}
@@ -57,6 +58,14 @@ func (m *Model) maxOutput(req model.Request) int {
 		return req.MaxOutput
 	}
 	return min(limit, 64000)
+}
+
+// Thoughts are the levels of reasoning that the model with this name can be asked for, the least first.
+func Thoughts(name string) []string {
+	if !thinks(name) {
+		return nil
+	}
+	return []string{string(api.OutputConfigEffortLow), string(api.OutputConfigEffortMedium), string(api.OutputConfigEffortHigh)}
 }
 
 // thinks tells the models that decide for themselves how long to think. Older ones need a budget, which costs what nobody

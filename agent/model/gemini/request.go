@@ -51,7 +51,7 @@ func (m *Model) request(req model.Request) *wireRequest {
 		out.Config = &generation{MaxOutputTokens: req.MaxOutput}
 	}
 	if thinks(m.info.Name) {
-		out.Config.Thinking = &thinking{Include: true}
+		out.Config.Thinking = &thinking{Include: true, Level: req.Thought}
 	}
 	if len(req.Tools) > 0 {
 		t := tool{}
@@ -78,6 +78,14 @@ func (m *Model) request(req model.Request) *wireRequest {
 func text(s string) *part { return &part{Text: &s} }
 
 func inline(mime string, data []byte) *part { return &part{Inline: &blob{MIMEType: mime, Data: data}} }
+
+// Thoughts are the levels of reasoning that the model with this name can be asked for, the least first.
+func Thoughts(name string) []string {
+	if !thinks(name) || strings.HasPrefix(name, "gemini-2") { // the second generation takes a number of tokens
+		return nil
+	}
+	return []string{"low", "high"}
+}
 
 // thinks tells the models that can show their thoughts; others refuse to be asked.
 func thinks(name string) bool {

@@ -63,7 +63,8 @@ type (
 		Thinking        *thinking `json:"thinkingConfig,omitempty"`
 	}
 	thinking struct {
-		Include bool `json:"includeThoughts"`
+		Include bool   `json:"includeThoughts"`
+		Level   string `json:"thinkingLevel,omitempty"`
 	}
 )
 

@@ -57,6 +57,15 @@ func (m *Model) chatRequest(req model.Request) api.ChatCompletionRequest {
 	return out
 }
 
+// Thoughts are the levels of reasoning that OpenAI's own model with this name can be asked for, the least first. What other
+// servers take under the same names is not known.
+func Thoughts(name string) []string {
+	if !reasoningName(name) {
+		return nil
+	}
+	return []string{"low", "medium", "high"}
+}
+
 // reasoningName tells OpenAI's models that know max_completion_tokens only.
 func reasoningName(name string) bool {
 	for _, p := range [...]string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {

@@ -46,8 +46,12 @@ func (m *Model) responsesRequest(req model.Request) api.CreateResponseRequest {
 	out := api.CreateResponseRequest{Model: m.info.Name, Instructions: req.System, MaxOutputTokens: req.MaxOutput, Store: &store, Stream: true}
 	if reasoningName(m.info.Name) {
 		out.Include = []api.ResponseInclude{api.ResponseIncludeReasoningEncryptedContent}
+		reasoning := api.ResponseReasoning{Effort: req.Thought}
 		if !m.noSummary.Load() {
-			out.Reasoning = &api.ResponseReasoning{Summary: "auto"}
+			reasoning.Summary = "auto"
+		}
+		if reasoning != (api.ResponseReasoning{}) {
+			out.Reasoning = &reasoning
 		}
 	}
 	for _, t := range req.Tools {

@@ -4,6 +4,9 @@ import (
 	"strings"
 
 	"github.com/wherry-acp/wherry/agent/model"
+	"github.com/wherry-acp/wherry/agent/model/anthropic"
+	"github.com/wherry-acp/wherry/agent/model/gemini"
+	"github.com/wherry-acp/wherry/agent/model/openai"
 )
 
 // known are the models that people know by name, with their limits in tokens. It is a small list on purpose: what is not in
@@ -63,6 +66,14 @@ func describe(provider, name string) model.Info {
 	best.Provider, best.Name = provider, name
 	best.Images = true // unknown counts as yes: the provider says no where it must
 	best.Audio = provider == "gemini"
+	switch provider {
+	case "anthropic":
+		best.Thoughts = anthropic.Thoughts(name)
+	case "openai":
+		best.Thoughts = openai.Thoughts(name)
+	case "gemini":
+		best.Thoughts = gemini.Thoughts(name)
+	}
 	return best
 }
 

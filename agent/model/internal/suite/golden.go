@@ -14,6 +14,7 @@ import (
 // The thought's opaque value is in the provider's own form.
 func golden(opaque string) model.Request {
 	return model.Request{
+		Thought:   "low",
 		System:    "You are a coding agent.",
 		MaxOutput: 1000,
 		Tools: []model.ToolSpec{{Name: "view", Description: "Reads a file.",
