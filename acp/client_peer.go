@@ -170,7 +170,7 @@ func (c *Client) Notify(ctx context.Context, n SessionNotification) error {
 		u.ConfigOptions = c.options(u.ConfigOptions)
 		n.Update = u
 	}
-	return c.notify(ctx, n.SessionID, MethodSessionUpdate, &n)
+	return c.notifyUpdate(ctx, n)
 }
 
 // RequestPermission asks the user (session/request_permission). An answer of -32800

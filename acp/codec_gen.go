@@ -16,7 +16,7 @@ func (v *WriteTextFileRequest) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func (v *ReadTextFileRequest) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -169,7 +169,7 @@ func (v *RequestPermissionRequest) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -1358,7 +1358,7 @@ func (v *CreateTerminalRequest) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -1530,7 +1530,7 @@ func (v *TerminalOutputRequest) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -1589,7 +1589,7 @@ func (v *ReleaseTerminalRequest) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -1648,7 +1648,7 @@ func (v *WaitForTerminalExitRequest) decodeMembers(d *decoder, tag string) error
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -1707,7 +1707,7 @@ func (v *KillTerminalRequest) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -1832,7 +1832,7 @@ func (v *ElicitationSessionScope) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -4948,7 +4948,7 @@ func (v *NewSessionResponse) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -5627,7 +5627,7 @@ func (v *SessionInfo) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -5785,7 +5785,7 @@ func (v *UnstableForkSessionResponse) decodeMembers(d *decoder, tag string) erro
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -6465,7 +6465,7 @@ func (v *SessionNotification) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -8162,7 +8162,7 @@ func (v *UnstableSubagentUpdate) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -8330,7 +8330,7 @@ func (v *UnstableSessionMessage) decodeMembers(d *decoder, tag string) error {
 				break
 			}
 			at := d.i
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				d.lenient(at, err)
 				break
@@ -8342,7 +8342,7 @@ func (v *UnstableSessionMessage) decodeMembers(d *decoder, tag string) error {
 				break
 			}
 			at := d.i
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				d.lenient(at, err)
 				break
@@ -10228,7 +10228,7 @@ func (v *LoadSessionRequest) decodeMembers(d *decoder, tag string) error {
 			v.AdditionalDirectories = x
 		case "sessionId":
 			seen |= 1 << 2
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -10388,7 +10388,7 @@ func (v *DeleteSessionRequest) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -10438,7 +10438,7 @@ func (v *UnstableForkSessionRequest) decodeMembers(d *decoder, tag string) error
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -10538,7 +10538,7 @@ func (v *UnstableArchiveSessionRequest) decodeMembers(d *decoder, tag string) er
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -10588,7 +10588,7 @@ func (v *UnstableUnarchiveSessionRequest) decodeMembers(d *decoder, tag string) 
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -10638,7 +10638,7 @@ func (v *UnstableSessionStatusRequest) decodeMembers(d *decoder, tag string) err
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -10688,7 +10688,7 @@ func (v *UnstableSetSessionTitleRequest) decodeMembers(d *decoder, tag string) e
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -10747,7 +10747,7 @@ func (v *ResumeSessionRequest) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -10852,7 +10852,7 @@ func (v *CloseSessionRequest) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -10902,7 +10902,7 @@ func (v *SetSessionModeRequest) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -10968,7 +10968,7 @@ func (v *SetSessionConfigOptionRequest) decodeMembers(d *decoder, tag string) er
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -11036,7 +11036,7 @@ func (v *PromptRequest) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}
@@ -11816,7 +11816,7 @@ func (v *CancelNotification) decodeMembers(d *decoder, tag string) error {
 		switch string(name) {
 		case "sessionId":
 			seen |= 1 << 0
-			x, err := decodeString[SessionID](d)
+			x, err := decodeSessionID(d)
 			if err != nil {
 				return err
 			}

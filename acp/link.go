@@ -21,6 +21,9 @@ type link struct {
 	codec  Codec
 	log    *slog.Logger
 	expose func(error) *RequestError
+
+	sends slot[sending]
+	reads slot[reading]
 }
 
 func newLink(o *Options) link { return link{codec: o.codec(), log: o.logger(), expose: o.ExposeError} }
@@ -53,8 +56,15 @@ type pointer[T any] interface {
 
 // decode reads params or a result, or a value within them: the connection has checked their syntax and names.
 func decode[T any, P pointer[T]](l *link, raw jsontext.Value) (T, error) {
+	r := l.reads.take()
+	r.begin(l.codec, raw)
+	defer func() { r.end(); l.reads.give(r) }()
+	if u, ok := any(&r.update).(*T); ok {
+		err := r.read(&r.update)
+		return *u, err
+	}
 	var v T
-	err := l.codec.unmarshalValid(raw, P(&v))
+	err := r.read(P(&v))
 	return v, err
 }
 
@@ -77,6 +87,16 @@ func on(id SessionID) *jsonrpc.Call { return &jsonrpc.Call{Key: string(id)} }
 
 func (l *link) notify(ctx context.Context, key SessionID, method string, params Message) error {
 	return l.conn.Notify(ctx, string(key), method, message{&l.codec, params})
+}
+
+// notifyUpdate is notify for what is sent most.
+func (l *link) notifyUpdate(ctx context.Context, n SessionNotification) error {
+	s := l.sends.take()
+	s.unstable, s.update = l.codec.Unstable, n
+	err := l.conn.Notify(ctx, string(n.SessionID), MethodSessionUpdate, s)
+	s.update = SessionNotification{}
+	l.sends.give(s)
+	return err
 }
 
 // Extension calls are the same on both sides.

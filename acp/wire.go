@@ -49,16 +49,16 @@ func (c Codec) Unmarshal(data []byte, v Message) error {
 // read as null.
 func (c Codec) unmarshalValid(data []byte, v Message) error {
 	d := c.decoder(data)
-	if d.i == len(d.b) || d.b[d.i] == 'n' {
-		d.b, d.i = []byte("{}"), 0
-	}
-	return d.finish(v.decodeWire(&d))
+	return d.read(v)
 }
 
 // Append appends the JSON form of v to dst. Invalid UTF-8 in strings is replaced by U+FFFD. It fails when a required union is nil,
 // when a raw value is not valid JSON, or when an unstable member is set and c.Unstable is off; dst is then returned as it was.
 // The output never contains a line break.
 func (c Codec) Append(dst []byte, v Message) ([]byte, error) {
+	if cap(dst) == 0 {
+		dst = make([]byte, 0, firstBytes)
+	}
 	e := encoder{b: dst, unstable: c.Unstable}
 	v.encodeWire(&e)
 	if e.err != nil {
@@ -66,6 +66,9 @@ func (c Codec) Append(dst []byte, v Message) ([]byte, error) {
 	}
 	return e.b, nil
 }
+
+// firstBytes is what most messages fit in.
+const firstBytes = 256
 
 func (c Codec) decoder(data []byte) decoder {
 	d := decoder{b: data, unstable: c.Unstable, tolerateUpdates: c.TolerateUpdates, onLenient: c.OnLenient}

@@ -15,6 +15,7 @@ type decoder struct {
 	i               int
 	nameAt          int // offset of the latest member name's opening quote
 	scratch         []byte
+	session         SessionID // the latest one, which is often the next one too
 	unstable        bool
 	tolerateUpdates bool
 	onLenient       func(path, reason string)
@@ -23,6 +24,14 @@ type decoder struct {
 
 // flattened, given as the tag to a decodeMembers method, says that the object belongs to a parent that keeps the unknown members.
 const flattened = "\x00"
+
+// read reads the whole value into v. Nothing and null are read as an empty object.
+func (d *decoder) read(v Message) error {
+	if d.i == len(d.b) || d.b[d.i] == 'n' {
+		d.b, d.i = []byte("{}"), 0
+	}
+	return d.finish(v.decodeWire(d))
+}
 
 func (d *decoder) space() {
 	for d.i < len(d.b) {
@@ -200,6 +209,24 @@ func decodeString[T ~string](d *decoder) (T, error) {
 	}
 	return T(d.text()), nil
 }
+
+func decodeSessionID(d *decoder) (SessionID, error) {
+	if d.b[d.i] != '"' {
+		return "", d.expected("string")
+	}
+	text := d.text()
+	if string(text) == string(d.session) {
+		return d.session, nil
+	}
+	id := SessionID(text)
+	if len(id) <= keepSessionID {
+		d.session = id
+	}
+	return id, nil
+}
+
+// keepSessionID is the length up to which a decoder remembers a session id.
+const keepSessionID = 128
 
 func (d *decoder) bool() (bool, error) {
 	switch d.b[d.i] {

@@ -164,6 +164,9 @@ func (t *typ) decodeFunc() string {
 		if t.def == nil {
 			return "(*decoder).str"
 		}
+		if t.def.goName == "SessionID" {
+			return "decodeSessionID"
+		}
 		return "decodeString[" + t.def.goName + "]"
 	case kindBool:
 		return "(*decoder).bool"
