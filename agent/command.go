@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ type Command struct {
 type command struct {
 	Command
 	// answer gives Markdown for the person. Its error is for the person, too: a sentence.
-	answer func(ctx context.Context, s *Session, args string) (string, error)
+	answer func(ctx context.Context, t *turn, args string) (string, error)
 	// prompt gives what the model gets.
 	prompt func(args string) string
 }
@@ -41,6 +42,7 @@ func commands() []command {
 		{Command{"tools", "Show what the model can do here", ""}, showTools, nil},
 		{Command{"sessions", "Show the newest sessions of this folder", ""}, showSessions, nil},
 		{Command{"rename", "Give this session a title", "TITLE"}, rename, nil},
+		{Command{"compact", "Put a summary in place of the conversation so far, to make room", "what to keep above all"}, compactConversation, nil},
 		{Command{"clear", "Have the model forget the conversation so far", ""}, clearConversation, nil},
 		{Command{"init", "Write an AGENTS.md for this folder", "what to mind"}, nil, initPrompt},
 	}
@@ -79,7 +81,7 @@ func commandOf(prompt []session.Block) (c command, args string, ok bool) {
 
 // answer runs a command in place of the model.
 func (t *turn) answer(ctx context.Context, c command, args string) error {
-	text, err := c.answer(ctx, t.s, args)
+	text, err := c.answer(ctx, t, args)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -102,7 +104,8 @@ func sentence(text string) string {
 	return text
 }
 
-func help(_ context.Context, s *Session, _ string) (string, error) {
+func help(_ context.Context, t *turn, _ string) (string, error) {
+	s := t.s
 	var b strings.Builder
 	b.WriteString("Say what you want in your own words. These commands wherry answers itself:\n\n")
 	for _, c := range s.Commands() {
@@ -118,7 +121,8 @@ func help(_ context.Context, s *Session, _ string) (string, error) {
 	return b.String(), nil
 }
 
-func status(_ context.Context, s *Session, _ string) (string, error) {
+func status(_ context.Context, t *turn, _ string) (string, error) {
+	s := t.s
 	st := s.State()
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
@@ -151,8 +155,9 @@ func titled(title string) string {
 }
 
 // choose shows a setting, or makes it.
-func choose(id SettingID) func(context.Context, *Session, string) (string, error) {
-	return func(ctx context.Context, s *Session, args string) (string, error) {
+func choose(id SettingID) func(context.Context, *turn, string) (string, error) {
+	return func(ctx context.Context, t *turn, args string) (string, error) {
+		s := t.s
 		if args != "" {
 			if err := s.Set(ctx, id, args); err != nil {
 				return "", err
@@ -184,7 +189,8 @@ func showSetting(o Setting) string {
 	return b.String()
 }
 
-func showPlan(_ context.Context, s *Session, _ string) (string, error) {
+func showPlan(_ context.Context, t *turn, _ string) (string, error) {
+	s := t.s
 	entries := s.Entries()
 	if len(entries) == 0 {
 		return "There is no plan.", nil
@@ -197,7 +203,8 @@ func showPlan(_ context.Context, s *Session, _ string) (string, error) {
 	return b.String(), nil
 }
 
-func cost(_ context.Context, s *Session, _ string) (string, error) {
+func cost(_ context.Context, t *turn, _ string) (string, error) {
+	s := t.s
 	spent := s.State().Spent
 	if spent.Input+spent.Output == 0 {
 		return "Nothing has been used yet.", nil
@@ -215,7 +222,8 @@ func cost(_ context.Context, s *Session, _ string) (string, error) {
 	return b.String(), nil
 }
 
-func showTools(_ context.Context, s *Session, _ string) (string, error) {
+func showTools(_ context.Context, t *turn, _ string) (string, error) {
+	s := t.s
 	var b strings.Builder
 	for _, tl := range offered(s.agent.opts.Tools, s.hostNow()) {
 		spec := tl.Spec()
@@ -228,7 +236,8 @@ func showTools(_ context.Context, s *Session, _ string) (string, error) {
 // sessionsShown is how many sessions the command lists.
 const sessionsShown = 10
 
-func showSessions(ctx context.Context, s *Session, _ string) (string, error) {
+func showSessions(ctx context.Context, t *turn, _ string) (string, error) {
+	s := t.s
 	page, err := s.agent.List(ctx, session.Filter{Folder: s.State().Roots[0], Limit: sessionsShown})
 	if err != nil {
 		return "", err
@@ -251,10 +260,11 @@ func showSessions(ctx context.Context, s *Session, _ string) (string, error) {
 	return b.String(), nil
 }
 
-func rename(ctx context.Context, s *Session, args string) (string, error) {
+func rename(ctx context.Context, t *turn, args string) (string, error) {
+	s := t.s
 	title := session.Title([]session.Block{{Type: session.BlockText, Text: args}})
 	if title == "" {
-		return "", fmt.Errorf("say the title after the command: /rename TITLE")
+		return "", errors.New("say the title after the command: /rename TITLE")
 	}
 	if err := s.record(ctx, session.Titled{Title: title, By: "person"}); err != nil {
 		return "", err
@@ -262,7 +272,8 @@ func rename(ctx context.Context, s *Session, args string) (string, error) {
 	return "This session is called **" + title + "** now.", nil
 }
 
-func clearConversation(ctx context.Context, s *Session, _ string) (string, error) {
+func clearConversation(ctx context.Context, t *turn, _ string) (string, error) {
+	s := t.s
 	data := []session.Data{session.Cleared{}}
 	if len(s.Entries()) > 0 {
 		data = append(data, session.PlanChanged{})
@@ -271,6 +282,22 @@ func clearConversation(ctx context.Context, s *Session, _ string) (string, error
 		return "", err
 	}
 	return "The model begins anew from here: it gets nothing of what was said before, and views files again before it edits them.", nil
+}
+
+func compactConversation(ctx context.Context, t *turn, args string) (string, error) {
+	m, err := t.s.agent.model(ctx, t.s.State().Model)
+	if err != nil {
+		return "", err
+	}
+	t.model = m
+	ended, err := t.compact(ctx, args, 0)
+	switch {
+	case err != nil:
+		return "", err
+	case ended.Status != session.CompactionCompleted:
+		return "", errors.New(ended.Error)
+	}
+	return "The model goes on from this summary:\n\n" + ended.Summary, nil
 }
 
 func initPrompt(args string) string {

@@ -100,11 +100,7 @@ read:
 	if failed == nil && ctx.Err() != nil {
 		failed = context.Cause(ctx)
 	}
-	t.result.Usage.Input += usage.Input
-	t.result.Usage.Output += usage.Output
-	t.result.Usage.Thought += usage.Thought
-	t.result.Usage.CacheRead += usage.CacheRead
-	t.result.Usage.CacheWrite += usage.CacheWrite
+	t.result.Usage = add(t.result.Usage, usage)
 
 	// What was streamed is kept, also when the rest is lost: calls of a broken stream are not.
 	keep, done := context.WithTimeout(context.WithoutCancel(ctx), lastWords)

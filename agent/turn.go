@@ -72,12 +72,14 @@ type turn struct {
 	s       *Session
 	id      string
 	prompt  []session.Block
-	command command   // that the prompt is; without a name it is none
-	args    string    // of the command
-	host    host.Host // as it was when the turn began
-	model   model.Model
-	result  TurnResult
-	unsaved error // the end could not be stored
+	command command // that the prompt is; without a name it is none
+	args    string  // of the command
+	// shortened says that the conversation was shortened because the provider found it too long.
+	shortened bool
+	host      host.Host // as it was when the turn began
+	model     model.Model
+	result    TurnResult
+	unsaved   error // the end could not be stored
 }
 
 // run runs the loop and always writes the turn's end.
@@ -166,9 +168,23 @@ func (t *turn) loop(ctx context.Context) error {
 		spec := tl.Spec()
 		specs[i] = model.ToolSpec{Name: spec.Name, Description: spec.Description, Schema: spec.Schema}
 	}
+	size := overhead(system, specs)
 	for range s.agent.opts.MaxSteps {
-		messages := fit(session.Messages(s.snapshot()), m.Info())
-		calls, stop, err := t.ask(ctx, model.Request{System: system, Messages: messages, Tools: specs, Thought: t.thought()})
+		if err := t.makeRoom(ctx, size); err != nil {
+			return err
+		}
+		request := func() ([]session.CallRequested, model.StopReason, error) {
+			messages := fit(session.Messages(s.snapshot()), m.Info())
+			return t.ask(ctx, model.Request{System: system, Messages: messages, Tools: specs, Thought: t.thought()})
+		}
+		calls, stop, err := request()
+		if isTooLong(err) && !t.shortened {
+			t.shortened = true // once a turn: if that does not help, nothing here does
+			if _, err := t.compact(ctx, "", size); err != nil {
+				return err
+			}
+			calls, stop, err = request()
+		}
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,10 @@ func (b *Bridge) newFace(ctx context.Context) *face {
 	caps := client.Capabilities()
 	return &face{
 		client: client, local: b.local,
-		render: newRenderer(caps.Session != nil && caps.Session.Notices != nil),
+		render: newRenderer(shows{
+			notices:     caps.Session != nil && caps.Session.Notices != nil,
+			compactions: caps.Session != nil && caps.Session.Compaction != nil,
+		}),
 	}
 }
 
@@ -51,7 +54,7 @@ func (f *face) Name() string {
 func (f *face) Rewind() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.render = newRenderer(f.render.notices)
+	f.render = newRenderer(f.render.client)
 }
 
 // Show implements [agent.Face].

@@ -24,7 +24,7 @@ const (
 // renderer turns a session's events into the protocol's updates: one function, for live turns and for replays. It
 // remembers what it has announced and is used by one goroutine at a time.
 type renderer struct {
-	notices  bool // the client takes notice updates
+	client   shows
 	streamed map[string]bool
 	calls    map[string]*shownCall
 }
@@ -40,8 +40,11 @@ type shownCall struct {
 	tailAt    time.Time
 }
 
-func newRenderer(notices bool) *renderer {
-	return &renderer{notices: notices, streamed: map[string]bool{}, calls: map[string]*shownCall{}}
+// shows says which updates the client takes, of those that not every client does.
+type shows struct{ notices, compactions bool }
+
+func newRenderer(client shows) *renderer {
+	return &renderer{client: client, streamed: map[string]bool{}, calls: map[string]*shownCall{}}
 }
 
 // render gives the updates of an event. live tells that the event happens now, in a turn that this client asked for.
@@ -88,6 +91,12 @@ func (r *renderer) render(e session.Event, live bool) []acp.SessionUpdate {
 		}
 	case session.Notice:
 		return r.notice(d, live)
+	case session.CompactionStarted:
+		if r.client.compactions {
+			return []acp.SessionUpdate{acp.CompactionUpdate{CompactionID: acp.CompactionID(d.ID), Status: acp.CompactionInProgress}}
+		}
+	case session.CompactionEnded:
+		return r.compacted(d)
 	case session.CommandAnswered:
 		return said(d.Message, session.Assistant, d.Text)
 	case session.TurnEnded:
@@ -268,7 +277,7 @@ func plan(entries []tool.PlanEntry) acp.Plan {
 
 // notice shows a sentence of wherry itself. A client that does not take notices gets it as a message of its own.
 func (r *renderer) notice(d session.Notice, live bool) []acp.SessionUpdate {
-	if r.notices {
+	if r.client.notices {
 		if !live {
 			return nil // the protocol's notices are of the moment
 		}
@@ -276,6 +285,29 @@ func (r *renderer) notice(d session.Notice, live bool) []acp.SessionUpdate {
 	}
 	return []acp.SessionUpdate{acp.AgentMessageChunk{
 		Content: acp.Text(d.Text + "\n\n"), MessageID: acp.MessageID(d.Message), Meta: meta(map[string]string{"notice": d.Severity}),
+	}}
+}
+
+// compacted shows the end of a compaction. A client that does not take compactions gets a message.
+func (r *renderer) compacted(d session.CompactionEnded) []acp.SessionUpdate {
+	u := acp.CompactionUpdate{CompactionID: acp.CompactionID(d.ID), Status: acp.CompactionCompleted}
+	text := "The conversation was summarised to make room. The model goes on from the summary."
+	switch d.Status {
+	case session.CompactionCompleted:
+		u.Summary = acp.PatchSet([]acp.ContentBlock{acp.Text(d.Summary)})
+	case session.CompactionFailed:
+		u.Status, u.Error, text = acp.CompactionFailed, acp.PatchSet(d.Error), d.Error
+	default:
+		u.Status, text = acp.CompactionCancelled, ""
+	}
+	switch {
+	case r.client.compactions:
+		return []acp.SessionUpdate{u}
+	case text == "":
+		return nil
+	}
+	return []acp.SessionUpdate{acp.AgentMessageChunk{
+		Content: acp.Text(text + "\n\n"), MessageID: acp.MessageID(d.ID), Meta: meta(map[string]string{"notice": "info"}),
 	}}
 }
 

@@ -94,6 +94,10 @@ func decode(kind Kind, version int, raw []byte) (Data, error) {
 		return decodeAs[CommandAnswered](raw)
 	case KindCleared:
 		return decodeAs[Cleared](raw)
+	case KindCompactionStarted:
+		return decodeAs[CompactionStarted](raw)
+	case KindCompactionEnded:
+		return decodeAs[CompactionEnded](raw)
 	}
 	return Unknown{Name: kind, Raw: raw}, nil
 }

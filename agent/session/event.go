@@ -75,6 +75,31 @@ type CommandAnswered struct {
 	Text    string `json:"text"`    // Markdown
 }
 
+// CompactionStarted begins the shortening of what the model gets.
+type CompactionStarted struct {
+	ID string `json:"id"`
+}
+
+// CompactionEnded ends it. When it is completed the model gets the summary in place of everything before, but for the events
+// numbered above Kept.
+type CompactionEnded struct {
+	ID      string           `json:"id"`
+	Status  CompactionStatus `json:"status"`
+	Summary string           `json:"summary,omitzero"`
+	Kept    int64            `json:"kept,omitzero"`
+	Error   string           `json:"error,omitzero"` // a sentence for the person, when it failed
+}
+
+// CompactionStatus tells how a compaction ended.
+type CompactionStatus string
+
+// The ends of a compaction.
+const (
+	CompactionCompleted CompactionStatus = "completed"
+	CompactionFailed    CompactionStatus = "failed"
+	CompactionCancelled CompactionStatus = "cancelled"
+)
+
 // Cleared has the conversation begin anew for the model: it gets nothing from before. The person keeps it all in view.
 type Cleared struct{}
 
@@ -275,6 +300,8 @@ const (
 	KindNotice             Kind = "notice"
 	KindCommandAnswered    Kind = "command.answered"
 	KindCleared            Kind = "session.cleared"
+	KindCompactionStarted  Kind = "compaction.started"
+	KindCompactionEnded    Kind = "compaction.ended"
 )
 
 // Kind implements [Data].
@@ -339,3 +366,9 @@ func (CommandAnswered) Kind() Kind { return KindCommandAnswered }
 
 // Kind implements [Data].
 func (Cleared) Kind() Kind { return KindCleared }
+
+// Kind implements [Data].
+func (CompactionStarted) Kind() Kind { return KindCompactionStarted }
+
+// Kind implements [Data].
+func (CompactionEnded) Kind() Kind { return KindCompactionEnded }

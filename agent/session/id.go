@@ -13,6 +13,9 @@ import (
 // random bits after the time of day in milliseconds, so ids sort by the time they were made.
 func NewID() string { return newID("sess_") }
 
+// NewCompactionID gives the id of a compaction.
+func NewCompactionID() string { return newID("compaction_") }
+
 // NewTurnID makes the id of a turn; see [NewID] for its form.
 func NewTurnID() string { return newID("turn_") }
 

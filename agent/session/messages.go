@@ -22,10 +22,60 @@ import (
 // While no call is open, a log only adds to the messages of the log before it, so that providers' prompt caches hold.
 func Messages(events []Event) []model.Message {
 	c := newConversation()
-	for _, e := range events {
+	for _, e := range fromCompaction(&c, events) {
 		c.apply(e.Data)
 	}
 	return c.messages()
+}
+
+// fromCompaction begins the conversation with the newest summary, if there is one, and gives the events that the model
+// gets after it.
+func fromCompaction(c *conversation, events []Event) []Event {
+	for i := len(events) - 1; i >= 0; i-- {
+		switch d := events[i].Data.(type) {
+		case Cleared:
+			return events[i:]
+		case CompactionEnded:
+			if d.Status != CompactionCompleted {
+				continue
+			}
+			c.steps = append(c.steps, &step{user: []model.Part{model.Text{Text: summaryHead + d.Summary}}}, c.accepted())
+			kept := make([]Event, 0, len(events)-i)
+			for _, e := range events[:i] {
+				if e.Seq > d.Kept && d.Kept > 0 {
+					kept = append(kept, e)
+				}
+			}
+			if open := openPrompt(events[:i]); len(kept) == 0 && open != nil {
+				kept = append(kept, *open) // the turn goes on, and its prompt is not in the summary alone
+			}
+			return append(kept, events[i+1:]...)
+		}
+	}
+	return events
+}
+
+// summaryHead stands before a summary, where the conversation was.
+const summaryHead = "The conversation before this was long and is summarised here:\n\n"
+
+// accepted is the model's side of a summary, so that the next prompt is not taken for a part of it.
+func (c *conversation) accepted() *step {
+	p := &piece{speaker: Assistant}
+	p.text.WriteString("I go on from this summary.")
+	return &step{assistant: []slot{{piece: p}}}
+}
+
+// openPrompt finds the beginning of the turn that has not ended.
+func openPrompt(events []Event) *Event {
+	for i := len(events) - 1; i >= 0; i-- {
+		switch events[i].Data.(type) {
+		case TurnEnded:
+			return nil
+		case TurnStarted:
+			return &events[i]
+		}
+	}
+	return nil
 }
 
 // conversation collects steps: a user's prompt, or what the model said in one go and the results of its calls.

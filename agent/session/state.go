@@ -35,6 +35,8 @@ type State struct {
 	TurnUsage model.Usage   // of all requests of the open or, between turns, the newest turn
 	Spent     model.Usage   // of all requests of the session
 
+	Compaction string // id of the one that has started and not ended; empty else
+
 	Turns    int        // prompts that a model got
 	Turn     string     // id of the turn that has started and not ended; empty between turns
 	Calls    []OpenCall // requested and not done, in the order of their requests
@@ -79,6 +81,13 @@ func (s *State) Apply(e Event) {
 		}
 	case Cleared:
 		s.Views, s.Plan, s.Usage = nil, nil, UsageRecorded{}
+	case CompactionStarted:
+		s.Compaction = d.ID
+	case CompactionEnded:
+		s.Compaction = ""
+		if d.Status == CompactionCompleted {
+			s.Usage = UsageRecorded{}
+		}
 	case TurnEnded:
 		s.Turn = ""
 	case CallRequested:
@@ -176,6 +185,9 @@ func Interrupted(s State) []Data {
 	var closing []Data
 	for _, c := range s.Calls {
 		closing = append(closing, CallDone{Call: c.Call, Status: CallInterrupted, Result: tool.Failure(interruptedText(c.Started))})
+	}
+	if s.Compaction != "" {
+		closing = append(closing, CompactionEnded{ID: s.Compaction, Status: CompactionCancelled})
 	}
 	if s.Turn != "" {
 		closing = append(closing, TurnEnded{Turn: s.Turn, Reason: StopInterrupted, Usage: s.TurnUsage})

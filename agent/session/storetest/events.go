@@ -70,6 +70,8 @@ func everything() []session.Data {
 		}, Command: "review", Sent: []session.Block{{Type: session.BlockText, Text: "look"}}},
 		session.CommandAnswered{Message: "msg_9", Text: "**yes**"},
 		session.Cleared{},
+		session.CompactionStarted{ID: "c1"},
+		session.CompactionEnded{ID: "c1", Status: session.CompactionFailed, Summary: "so far", Kept: 7, Error: "it broke"},
 		session.MessageSaved{Message: "msg_2", Speaker: session.Thinking, Text: "hm"},
 		session.MessageDone{Message: "msg_2", Speaker: session.Thinking, Provider: "p", Opaque: json.RawMessage(`{"signature":"x","n":1.50}`)},
 		session.CallRequested{Call: "call_1", ModelID: "c0", Tool: "edit", Args: json.RawMessage(`{"a":1,"a":2}`), Provider: "p", Opaque: json.RawMessage(`"o"`)},
