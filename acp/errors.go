@@ -34,8 +34,8 @@ var (
 	// prompt handler that returns an error then is answered with stop reason "cancelled".
 	ErrSessionCancelled = errors.New("session cancelled by the client")
 
-	// ErrTurnInProgress refuses a prompt on a session whose turn is still running.
-	ErrTurnInProgress = errors.New("a turn is in progress on this session")
+	// ErrTurnInProgress refuses a prompt on a session whose turn is still running. It matches ErrNotSent.
+	ErrTurnInProgress = fmt.Errorf("a turn is in progress on this session: %w", ErrNotSent)
 
 	// ErrCancelTimeout is the result of a turn whose agent did not answer within
 	// ClientOptions.CancelGrace after it was cancelled.
@@ -45,6 +45,34 @@ var (
 	// version that this package speaks.
 	ErrProtocolVersion = errors.New("no common protocol version")
 )
+
+// An Outcome says how far a call has come.
+type Outcome uint8
+
+// The outcomes.
+const (
+	// NotSent means that nothing has reached the peer: the call may be repeated.
+	NotSent Outcome = iota
+	// MaybeSent means that the peer may have received the call and acted on it, and nobody knows.
+	MaybeSent
+	// Answered means that the peer has answered, with a result or an error.
+	Answered
+)
+
+func (o Outcome) String() string { return [...]string{"not sent", "maybe sent", "answered"}[o] }
+
+// OutcomeOf tells from the error of a call how far it has come; nil is Answered. An error that no call of this package
+// returns is MaybeSent, which promises nothing.
+func OutcomeOf(err error) Outcome {
+	_, answered := errors.AsType[*RequestError](err)
+	switch {
+	case err == nil, answered, errors.Is(err, ErrInvalidResponse):
+		return Answered
+	case errors.Is(err, ErrNotSent):
+		return NotSent
+	}
+	return MaybeSent
+}
 
 // A CallError says what is known about a call that got no valid answer: it matches
 // ErrNotSent or ErrMaybeSent, and its cause.
@@ -133,6 +161,9 @@ type CapabilityError struct {
 	Method     string // the method, or what is wanted of it
 	Capability string // the path of the missing capability
 }
+
+// Is reports that the call was not sent.
+func (e *CapabilityError) Is(target error) bool { return target == ErrNotSent }
 
 func (e *CapabilityError) Error() string {
 	return fmt.Sprintf("%s: not offered by the peer: %s is missing", e.Method, e.Capability)
