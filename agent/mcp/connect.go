@@ -70,7 +70,7 @@ func (s *server) connect(ctx context.Context) (*connection, []*sdk.Tool, error) 
 		err = c.remote.explain(err)
 	}
 	if limit := new(startLimitError); errors.As(context.Cause(ctx), &limit) {
-		err = limit
+		err, c.killed = limit, true
 	} else if c.endedItself() {
 		err = errors.New("it ended before it had answered")
 	}

@@ -24,3 +24,19 @@ func gone(t testing.TB, number string) bool {
 	stat, err := os.ReadFile("/proc/" + number + "/stat")
 	return err == nil && strings.Contains(string(stat), ") Z ")
 }
+
+func kill(t testing.TB, number string) {
+	t.Helper()
+	signalTo(t, number, syscall.SIGKILL)
+}
+
+func signalTo(t testing.TB, number string, sig syscall.Signal) {
+	t.Helper()
+	pid, err := strconv.Atoi(number)
+	if err == nil {
+		err = syscall.Kill(pid, sig)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

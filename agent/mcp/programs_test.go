@@ -30,6 +30,7 @@ var programs = map[string]func(args []string) (exit int){
 	"stubborn": serveStubborn,
 	"raw":      serveRaw,
 	"long":     serveLong,
+	"glut":     serveGlut,
 }
 
 // newPlain is a server with a tool for everything that is tested, made with the SDK.
@@ -115,13 +116,14 @@ func serveNoisy([]string) int {
 
 // serveSlow is ready only after a while.
 func serveSlow(args []string) int {
-	noteStart()
 	wait, err := time.ParseDuration(args[0])
 	if err != nil {
 		return 2
 	}
+	noteStart()
 	time.Sleep(wait) // this process is the slow program
-	return servePlain(nil)
+	_ = newPlain().Run(context.Background(), &sdk.StdioTransport{})
+	return 0
 }
 
 func serveGarbage([]string) int {
@@ -217,4 +219,10 @@ func answer(answers map[string]string, call func(id json.RawMessage, out *bufio.
 		}
 	}
 	return 0
+}
+
+// serveGlut reads nothing any more after the first call: its input fills up.
+func serveGlut([]string) int {
+	return answer(map[string]string{"tools/list": `{"tools":[{"name":"swallow","inputSchema":{"type":"object"}}]}`},
+		func(json.RawMessage, *bufio.Writer) { forever() })
 }

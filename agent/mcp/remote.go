@@ -36,7 +36,8 @@ type remote struct {
 
 	asked   atomic.Bool // a stream of the server's own messages was asked for
 	mu      sync.Mutex
-	refused int // the last status of a refused login
+	refused int    // the last status of a refused login
+	issuer  string // origin of the server that gave the session its id: after a redirect, not ours
 }
 
 func newRemote(cfg Server) *remote {
@@ -97,13 +98,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	done := func() { unlink(); cancel(nil) }
 
 	out := req.Clone(ctx)
-	if originOf(out.URL) == r.origin {
-		r.addHeaders(out)
-	} else { // redirected: nothing that was meant for the server
-		for _, name := range []string{"Authorization", "Cookie", "Mcp-Session-Id"} {
-			out.Header.Del(name)
-		}
-	}
+	r.address(out)
 	stream := r.cfg.Transport == TransportHTTP && out.Method == http.MethodGet
 	first := stream && r.asked.CompareAndSwap(false, true)
 	var slow *time.Timer
@@ -128,17 +123,41 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		done()
 		return nil, fmt.Errorf("the server answered %s", resp.Status)
 	}
-	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		r.mu.Lock()
-		r.refused = resp.StatusCode
-		r.mu.Unlock()
-	}
+	r.learn(out, resp)
 	left := int64(maxMessage)
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		left = -1 // without end; the SDK bounds each event
 	}
 	resp.Body = &body{ReadCloser: resp.Body, left: left, done: done}
 	return resp, nil
+}
+
+// address gives a request the headers that are meant for where it goes, and takes those away that are not.
+func (r *remote) address(req *http.Request) {
+	to := originOf(req.URL)
+	if to == r.origin {
+		r.addHeaders(req)
+	} else {
+		req.Header.Del("Authorization")
+		req.Header.Del("Cookie")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.issuer != to {
+		req.Header.Del("Mcp-Session-Id")
+	}
+}
+
+// learn notes what an answer says about the session and the login.
+func (r *remote) learn(req *http.Request, resp *http.Response) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if resp.Header.Get("Mcp-Session-Id") != "" {
+		r.issuer = originOf(req.URL)
+	}
+	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+		r.refused = resp.StatusCode
+	}
 }
 
 // addHeaders adds the configured headers; those of the protocol itself stay.
