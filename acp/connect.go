@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wherry-acp/wherry/acp/internal/jsonrpc"
@@ -126,9 +127,9 @@ type RemoteAgent struct {
 	caps    ClientCapabilities // offered
 	handler *clientHandler
 	routes  map[string]route[*clientHandler]
-	hello   InitializeResponse
-	onClose func() error      // ends the process, if there is one
-	explain func(error) error // adds how the process ended, if there is one
+	hello   atomic.Pointer[InitializeResponse] // the agent's answer; empty before it
+	onClose func() error                       // ends the process, if there is one
+	explain func(error) error                  // adds how the process ended, if there is one
 
 	mu       sync.Mutex
 	sessions map[SessionID]*Session
@@ -159,8 +160,9 @@ func connect(ctx context.Context, t Transport, opts *ClientOptions, onClose func
 	if err := a.prepare(); err != nil {
 		return nil, fmt.Errorf("connect to agent: %w", err)
 	}
+	a.hello.Store(&InitializeResponse{})
 	a.conn = jsonrpc.New(t, clientWire{a}, opts.wire())
-	a.conn.Start(ctx)
+	a.conn.Start(context.WithValue(ctx, agentKey{}, a))
 	start := opts.StartTimeout
 	if start <= 0 {
 		start = DefaultStartTimeout
@@ -168,14 +170,24 @@ func connect(ctx context.Context, t Transport, opts *ClientOptions, onClose func
 	hctx, cancel := context.WithTimeoutCause(ctx, start, fmt.Errorf("no answer within %v: %w", start, context.DeadlineExceeded))
 	defer cancel()
 	if err := a.initialize(hctx); err != nil {
+		if a.explain != nil {
+			err = a.explain(err) // before Close, which may end the process in its own way
+		}
 		_ = a.conn.Close()
 		a.wait()
-		if a.explain != nil {
-			err = a.explain(err)
-		}
 		return nil, fmt.Errorf("connect to agent: %w", err)
 	}
 	return a, nil
+}
+
+// agentKey is the context key of the *RemoteAgent.
+type agentKey struct{}
+
+// AgentFrom returns the agent whose request or update a client's handler has been given,
+// and false if ctx is not derived from the context of a handler.
+func AgentFrom(ctx context.Context) (*RemoteAgent, bool) {
+	a, ok := ctx.Value(agentKey{}).(*RemoteAgent)
+	return a, ok
 }
 
 // prepare works out what is offered and checks it.
@@ -224,35 +236,38 @@ func (a *RemoteAgent) initialize(ctx context.Context) error {
 	}
 	resp, err := call[InitializeResponse](ctx, &a.link, MethodInitialize,
 		&InitializeRequest{ProtocolVersion: Version1, ClientCapabilities: a.caps, ClientInfo: info}, nil)
+	if d, ok := errors.AsType[*DecodeError](err); ok && d.Path == "protocolVersion" {
+		return fmt.Errorf("%w: this client speaks version %d: %w", ErrProtocolVersion, Version1, err)
+	}
 	if err != nil {
 		return err
 	}
 	if resp.ProtocolVersion != Version1 {
 		return fmt.Errorf("%w: the agent answers version %d, this client speaks version %d", ErrProtocolVersion, resp.ProtocolVersion, Version1)
 	}
-	a.hello = resp
+	a.hello.Store(&resp)
 	return nil
 }
 
 // Capabilities returns what the agent advertised.
-func (a *RemoteAgent) Capabilities() AgentCapabilities { return a.hello.AgentCapabilities }
+func (a *RemoteAgent) Capabilities() AgentCapabilities { return a.hello.Load().AgentCapabilities }
 
 // Info returns the agent's name and version, nil if it did not say.
-func (a *RemoteAgent) Info() *Implementation { return a.hello.AgentInfo }
+func (a *RemoteAgent) Info() *Implementation { return a.hello.Load().AgentInfo }
 
 // AuthMethods returns the ways to authenticate that the agent offers.
-func (a *RemoteAgent) AuthMethods() []AuthMethod { return a.hello.AuthMethods }
+func (a *RemoteAgent) AuthMethods() []AuthMethod { return a.hello.Load().AuthMethods }
 
 // ProtocolVersion returns the version that the connection speaks.
-func (a *RemoteAgent) ProtocolVersion() ProtocolVersion { return a.hello.ProtocolVersion }
+func (a *RemoteAgent) ProtocolVersion() ProtocolVersion { return a.hello.Load().ProtocolVersion }
 
 // Handshake returns the agent's whole answer to initialize.
-func (a *RemoteAgent) Handshake() InitializeResponse { return a.hello }
+func (a *RemoteAgent) Handshake() InitializeResponse { return *a.hello.Load() }
 
 // Can reports whether the agent advertised the capability at path, for example
 // "agentCapabilities.loadSession".
 func (a *RemoteAgent) Can(path string) bool {
-	return HasCapability(path, nil, &a.hello.AgentCapabilities)
+	return HasCapability(path, nil, &a.hello.Load().AgentCapabilities)
 }
 
 // Err returns nil until Done is closed, then an error that matches ErrConnectionClosed;

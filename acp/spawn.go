@@ -30,6 +30,9 @@ func Spawn(ctx context.Context, cmd *exec.Cmd, opts *ClientOptions) (*RemoteAgen
 	stop := p.CloseWhen(ctx)
 	line := transport.NewLine(p.Stdout(), p.Stdin(), &transport.LineOptions{MaxMessageBytes: opts.MaxMessageBytes})
 	explain := func(err error) error {
+		if !errors.Is(err, ErrConnectionClosed) {
+			return startError(cmd, p, err)
+		}
 		// The end of the output is noticed before the end of the process is.
 		t := time.NewTimer(exitNotice)
 		defer t.Stop()
@@ -39,9 +42,6 @@ func Spawn(ctx context.Context, cmd *exec.Cmd, opts *ClientOptions) (*RemoteAgen
 		}
 		if exit := p.Err(err); exit != nil {
 			return exit
-		}
-		if tail := p.Stderr(); tail != "" && !errors.Is(err, ErrConnectionClosed) {
-			return fmt.Errorf("%w; %s wrote to standard error: %s", err, cmd.Path, tail)
 		}
 		return err
 	}
@@ -57,5 +57,16 @@ func Spawn(ctx context.Context, cmd *exec.Cmd, opts *ClientOptions) (*RemoteAgen
 	return a, nil
 }
 
+// startError adds to what is wrong with a handshake what the process has to say.
+func startError(cmd *exec.Cmd, p *process.Process, err error) error {
+	if exit := p.Err(err); exit != nil {
+		return exit
+	}
+	if tail := p.LastWords(); tail != "" {
+		return fmt.Errorf("%w; %s still runs and wrote to standard error: %s", err, cmd.Path, tail)
+	}
+	return fmt.Errorf("%w; %s still runs and wrote nothing to standard error", err, cmd.Path)
+}
+
 // exitNotice is how long the end of a connection waits for the end of its process.
-const exitNotice = 100 * time.Millisecond
+const exitNotice = 75 * time.Millisecond

@@ -73,7 +73,7 @@ func serve(agent acp.Agent) {
 
 func child(kind string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "ACP_TEST_AGENT="+kind)
+	cmd.Env = append(os.Environ(), "ACP_TEST_AGENT="+kind, "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
@@ -186,7 +186,7 @@ func TestAnAgentThatIsKilledInATurnEndsItWithSignalAndStderr(t *testing.T) {
 	}
 	_, err = turn.Result()
 	exit, ok := errors.AsType[*acp.ExitError](err)
-	if !ok || exit.Signal != "killed" || !strings.Contains(exit.Stderr, "out of luck") || !errors.Is(err, acp.ErrMaybeSent) || got != "last words" {
+	if !ok || exit.Signal != "SIGKILL" || !strings.Contains(exit.Stderr, "out of luck") || !errors.Is(err, acp.ErrMaybeSent) || got != "last words" {
 		t.Errorf("%q, then %v", got, err)
 	}
 	if !errors.Is(a.Err(), acp.ErrConnectionClosed) {
@@ -229,7 +229,7 @@ func TestNothingOfAStubbornAgentIsAliveAfterClose(t *testing.T) {
 			t.Fatal("a descendant is still alive")
 		}
 	}
-	if exit, ok := errors.AsType[*acp.ExitError](a.Err()); !ok || exit.Signal != "killed" {
+	if exit, ok := errors.AsType[*acp.ExitError](a.Err()); !ok || exit.Signal != "SIGKILL" {
 		t.Errorf("err %v", a.Err())
 	}
 }
@@ -250,7 +250,7 @@ func running(pid int) bool {
 func TestAnAgentGetsTheWholeEnvironmentOnlyIfItIsGivenIt(t *testing.T) {
 	t.Setenv("MY_SECRET_KEY", "k")
 	t.Setenv("ACP_TEST_AGENT", "") // the child's kind comes by the wrapper below
-	cmd := exec.Command("sh", "-c", "ACP_TEST_AGENT=env exec "+os.Args[0])
+	cmd := exec.Command("sh", "-c", "GORACE=atexit_sleep_ms=0 ACP_TEST_AGENT=env exec "+os.Args[0])
 	a, err := acp.Spawn(t.Context(), cmd, nil)
 	if err != nil {
 		t.Fatal(err)

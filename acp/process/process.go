@@ -2,7 +2,8 @@
 //
 // The child gets a process group of its own (a job object on Windows), so that ending it
 // ends everything that it has started. What it writes to standard error is kept, bounded,
-// and tells why it died.
+// and tells why it died. The agent is the process that was started: a wrapper must wait
+// for what it wraps, because the output ends with the process, whoever else holds it open.
 package process
 
 import (
@@ -12,21 +13,20 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"time"
 )
 
 // Defaults of Options.
 const (
-	DefaultStderrBytes = 16 << 10
+	DefaultStderrBytes = 64 << 10
 	DefaultEndGrace    = 2 * time.Second
 	DefaultTermGrace   = 2 * time.Second
 )
 
 // Options of a process; the zero value is ready to use.
 type Options struct {
-	// StderrBytes is how much of the end of standard error is kept; 0 means 16 KiB.
+	// StderrBytes is how much of the end of standard error is kept; 0 means 64 KiB.
 	StderrBytes int
 
 	// Stderr also gets what the process writes to standard error, if not nil.
@@ -43,49 +43,27 @@ type Options struct {
 
 // A Process is a running child. Its methods may be called concurrently.
 type Process struct {
-	cmd    *exec.Cmd
-	opts   Options
-	stdin  *os.File
-	stdout *os.File
-	errs   *tail
-	group  Group
+	cmd   *exec.Cmd
+	opts  Options
+	stdin *os.File
+	out   *output
+	errs  *tail
+	group Group
 
-	exited chan struct{}
-	status error // of Wait; set when exited is closed
-	once   sync.Once
-	gone   chan struct{} // closed when Close has done its work
+	exited  chan struct{}
+	status  error         // of Wait; set when exited is closed
+	errsEnd chan struct{} // closed at the end of standard error
+	once    sync.Once
+	gone    chan struct{} // closed when Close has done its work
 }
 
-// An ExitError says how a process ended.
-type ExitError struct {
-	Command string // the program that was started
-	Code    int    // exit status; -1 if a signal ended it
-	Signal  string // the signal that ended it, or ""
-	Stderr  string // the end of what it wrote to standard error
-	Err     error  // what was noticed first, for example the end of the connection
-}
+// killGrace bounds the wait for a process that was killed: one that waits for a disk ends
+// only after that.
+const killGrace = 5 * time.Second
 
-func (e *ExitError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s ended", e.Command)
-	if e.Signal != "" {
-		fmt.Fprintf(&b, " by signal %s", e.Signal)
-	} else {
-		fmt.Fprintf(&b, " with status %d", e.Code)
-	}
-	if e.Stderr != "" {
-		fmt.Fprintf(&b, "; its last words were: %s", lastLines(e.Stderr, 8))
-	}
-	return b.String()
-}
-
-// Unwrap returns what was noticed first.
-func (e *ExitError) Unwrap() error { return e.Err }
-
-func lastLines(s string, n int) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
+// lastWords is how long what a process that has ended wrote to standard error may take
+// to arrive: it is in the pipe, but a descendant may hold that open.
+const lastWords = 50 * time.Millisecond
 
 // Start starts cmd, whose standard streams must not be set, in a group of its own. The
 // environment and the folder are cmd's. A nil environment is [Environment], not all of
@@ -94,7 +72,7 @@ func Start(cmd *exec.Cmd, opts *Options) (*Process, error) {
 	if cmd.Stdin != nil || cmd.Stdout != nil || cmd.Stderr != nil {
 		return nil, fmt.Errorf("start %s: its standard streams belong to the connection", cmd.Path)
 	}
-	p := &Process{cmd: cmd, exited: make(chan struct{}), gone: make(chan struct{})}
+	p := &Process{cmd: cmd, exited: make(chan struct{}), errsEnd: make(chan struct{}), gone: make(chan struct{})}
 	if opts != nil {
 		p.opts = *opts
 	}
@@ -152,23 +130,19 @@ func Start(cmd *exec.Cmd, opts *Options) (*Process, error) {
 	for _, f := range []*os.File{inR, outW, errW} {
 		_ = f.Close()
 	}
-	p.stdin, p.stdout = inW, outR
-	stderrDone := make(chan struct{})
+	p.stdin = inW
+	p.out = &output{f: outR, exited: p.exited}
 	go func() { // ends with the last writer of standard error, or when Close closes it
-		defer close(stderrDone)
+		defer close(p.errsEnd)
 		_, _ = io.Copy(p.errs, errR)
 	}()
-	go func() { // ends with the process
-		err := cmd.Wait()
-		select { // its last words are usually in the pipe already
-		case <-stderrDone:
-		case <-time.After(100 * time.Millisecond):
-		}
-		p.status = err
+	go func() { // ends with Close
+		p.status = cmd.Wait()
 		close(p.exited)
+		p.out.wake()
 		<-p.gone
 		_ = errR.Close()
-		<-stderrDone
+		<-p.errsEnd
 	}()
 	return p, nil
 }
@@ -176,11 +150,15 @@ func Start(cmd *exec.Cmd, opts *Options) (*Process, error) {
 // Stdin is the process's standard input.
 func (p *Process) Stdin() io.WriteCloser { return p.stdin }
 
-// Stdout is the process's standard output.
-func (p *Process) Stdout() io.ReadCloser { return p.stdout }
+// Stdout is the process's standard output. It ends with the process, after what that has
+// written, also if a descendant keeps it open.
+func (p *Process) Stdout() io.ReadCloser { return p.out }
 
 // Stderr returns the end of what the process has written to standard error.
 func (p *Process) Stderr() string { return p.errs.String() }
+
+// LastWords returns the last few lines of Stderr, for a message to a person.
+func (p *Process) LastWords() string { return lastLines(p.Stderr()) }
 
 // Exited is closed when the process itself has ended; descendants may still run.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
@@ -192,6 +170,12 @@ func (p *Process) Err(cause error) *ExitError {
 	case <-p.exited:
 	default:
 		return nil
+	}
+	t := time.NewTimer(lastWords)
+	defer t.Stop()
+	select {
+	case <-p.errsEnd:
+	case <-t.C:
 	}
 	e := &ExitError{Command: p.cmd.Path, Stderr: p.Stderr(), Err: cause}
 	if state := p.cmd.ProcessState; state != nil {
@@ -206,21 +190,21 @@ func (p *Process) Err(cause error) *ExitError {
 
 // Close ends the process and all its descendants: it closes the input, waits EndGrace,
 // asks the group to terminate, waits TermGrace, and kills the group. It returns when the
-// process is gone. It may be called more than once.
+// process is gone. It may be called more than once and concurrently: every call returns
+// when the work is done.
 func (p *Process) Close() error {
 	p.once.Do(func() {
 		defer close(p.gone)
 		_ = p.stdin.Close()
-		if !p.wait(p.opts.EndGrace) {
-			p.group.Terminate()
-			p.wait(p.opts.TermGrace)
-		} else {
-			p.group.Terminate() // descendants that have outlived it
-			p.group.Wait(p.opts.TermGrace)
+		p.wait(p.opts.EndGrace)
+		p.group.Terminate() // all of it, or the descendants that have outlived the process
+		end := time.Now().Add(p.opts.TermGrace)
+		if p.wait(p.opts.TermGrace) {
+			p.group.Wait(time.Until(end))
 		}
 		p.group.Kill()
-		p.wait(p.opts.TermGrace)
-		_ = p.stdout.Close()
+		p.wait(killGrace)
+		_ = p.out.Close()
 		p.group.Close()
 	})
 	<-p.gone
@@ -242,38 +226,4 @@ func (p *Process) wait(d time.Duration) bool {
 // CloseWhen closes the process when ctx ends. The returned function stops that.
 func (p *Process) CloseWhen(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { _ = p.Close() })
-}
-
-// tail keeps the last bytes written to it.
-type tail struct {
-	limit int
-	also  io.Writer
-
-	mu  sync.Mutex
-	buf []byte
-	cut bool
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	t.buf = append(t.buf, p...)
-	if over := len(t.buf) - t.limit; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[over:]...)
-		t.cut = true
-	}
-	t.mu.Unlock()
-	if t.also != nil {
-		_, _ = t.also.Write(p)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s := strings.ToValidUTF8(string(t.buf), "\uFFFD")
-	if t.cut {
-		return "…" + s
-	}
-	return s
 }
