@@ -222,8 +222,11 @@ func TestKillEndsTheWholeGroupAndKeepsTheOutputUntilRelease(t *testing.T) {
 	if _, err := h.KillTerminal(t.Context(), acp.KillTerminalRequest(id)); err != nil {
 		t.Fatal(err)
 	}
+	if w, err := h.WaitForTerminalExit(t.Context(), acp.WaitForTerminalExitRequest(id)); err != nil || w.Signal != "SIGKILL" || w.ExitCode.IsSet() {
+		t.Errorf("%+v, %v", w, err)
+	}
 	o, err := h.TerminalOutput(t.Context(), id)
-	if err != nil || o.ExitStatus == nil || o.ExitStatus.Signal == "" || o.ExitStatus.ExitCode.IsSet() || o.Output == "" {
+	if err != nil || o.ExitStatus == nil || o.ExitStatus.Signal != "SIGKILL" || o.ExitStatus.ExitCode.IsSet() || o.Output == "" {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if _, err := h.TerminalOutput(t.Context(), acp.TerminalOutputRequest{SessionID: "other", TerminalID: c.TerminalID}); err == nil {

@@ -22,10 +22,22 @@ const DefaultMaxReadBytes = 8 << 20
 
 // Files reads and writes text files below its roots. It implements acp.FileReader and
 // acp.FileWriter. A path that leads out of the roots, also through a symbolic link, is
-// refused, and so is what is not a regular file. Its methods may be called concurrently.
+// refused, and so is what is not a regular file. Texts keep their byte order mark and
+// their line ends. Its methods may be called concurrently, and call Overlay and Save so.
 type Files struct {
 	// MaxReadBytes limits the text returned by one read; 0 means 8 MiB.
 	MaxReadBytes int
+
+	// Overlay returns the text of a file as an editor has it, with unsaved changes, and
+	// false if it has not opened the file: then the file on disk is read. It is asked only
+	// for paths that may be read, also for files that do not exist on disk yet. path is
+	// absolute and clean. Nil means that nothing is open.
+	Overlay func(ctx context.Context, path string) (text string, ok bool)
+
+	// Save offers an editor the new text of a file. If it returns false and no error the
+	// file on disk is written. It is asked only for paths that may be written. Nil means
+	// that the disk is always written.
+	Save func(ctx context.Context, path, text string) (taken bool, err error)
 
 	roots []root
 }
@@ -106,18 +118,25 @@ func problem(path string, err error) error {
 	return fmt.Errorf("file %s: %w", path, err)
 }
 
-// open opens a regular file. A pipe or a device is refused before it is opened, which
-// could block, and again afterwards.
-func open(dir *os.Root, rel, path string, flag int) (*os.File, error) {
+// check refuses what is there and is no regular file, a pipe or a device for example, and
+// what a link puts out of the roots. It reports whether there is a file.
+func check(dir *os.Root, rel, path string) (exists bool, err error) {
 	info, err := dir.Stat(rel)
-	create := flag&os.O_CREATE != 0
-	if err != nil && !(create && errors.Is(err, fs.ErrNotExist)) {
-		return nil, problem(path, err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, problem(path, err)
+	case !info.Mode().IsRegular():
+		return false, acp.InvalidParams("path: %s is not a regular file", path)
 	}
-	if err == nil && !info.Mode().IsRegular() {
-		return nil, acp.InvalidParams("path: %s is not a regular file", path)
-	}
-	file, err := dir.OpenFile(rel, flag, 0o666)
+	return true, nil
+}
+
+// open opens a file that was checked. What has taken its place meanwhile is refused too,
+// without waiting for the other end of a pipe.
+func open(dir *os.Root, rel, path string, flag int) (*os.File, error) {
+	file, err := dir.OpenFile(rel, flag|noWait, 0o666)
 	if err != nil {
 		return nil, problem(path, err)
 	}
@@ -129,19 +148,23 @@ func open(dir *os.Root, rel, path string, flag int) (*os.File, error) {
 }
 
 // ReadTextFile returns a file's text, or Limit lines of it from Line on, with their line
-// ends (fs/read_text_file).
+// ends (fs/read_text_file). A file that does not exist is the error -32002.
 func (f *Files) ReadTextFile(ctx context.Context, req acp.ReadTextFileRequest) (acp.ReadTextFileResponse, error) {
 	var none acp.ReadTextFileResponse
 	dir, rel, err := f.locate(req.Path)
 	if err != nil {
 		return none, err
 	}
-	file, err := open(dir, rel, req.Path, os.O_RDONLY)
+	exists, err := check(dir, rel, req.Path)
 	if err != nil {
 		return none, err
 	}
-	defer file.Close()
-	text, err := f.lines(ctx, file, req.Line.Or(1), req.Limit)
+	in, err := f.source(ctx, dir, rel, req.Path, exists)
+	if err != nil {
+		return none, err
+	}
+	defer in.Close()
+	text, err := f.lines(ctx, in, req.Line.Or(1), req.Limit)
 	if err != nil {
 		return none, fmt.Errorf("read %s: %w", req.Path, err)
 	}
@@ -149,6 +172,19 @@ func (f *Files) ReadTextFile(ctx context.Context, req acp.ReadTextFileRequest) (
 		return none, acp.InvalidParams("path: %s is not UTF-8 text", req.Path)
 	}
 	return acp.ReadTextFileResponse{Content: text}, nil
+}
+
+// source opens the text of a file: the editor's, or else the disk's.
+func (f *Files) source(ctx context.Context, dir *os.Root, rel, path string, exists bool) (io.ReadCloser, error) {
+	if f.Overlay != nil {
+		if text, ok := f.Overlay(ctx, filepath.Clean(path)); ok {
+			return io.NopCloser(strings.NewReader(text)), nil
+		}
+	}
+	if !exists {
+		return nil, acp.ResourceNotFound(path)
+	}
+	return open(dir, rel, path, os.O_RDONLY)
 }
 
 // lines reads limit lines from the first one on, counted from 1.
@@ -200,6 +236,18 @@ func (f *Files) WriteTextFile(ctx context.Context, req acp.WriteTextFileRequest)
 	}
 	if err := ctx.Err(); err != nil {
 		return none, err
+	}
+	if _, err := check(dir, rel, req.Path); err != nil {
+		return none, err
+	}
+	if f.Save != nil {
+		taken, err := f.Save(ctx, filepath.Clean(req.Path), req.Content)
+		if err != nil {
+			return none, fmt.Errorf("save %s in the editor: %w", req.Path, err)
+		}
+		if taken {
+			return none, nil
+		}
 	}
 	if parent := filepath.Dir(rel); parent != "." {
 		if err := dir.MkdirAll(parent, 0o777); err != nil {

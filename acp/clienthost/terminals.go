@@ -20,13 +20,13 @@ const (
 	DefaultOutputBytes = 1 << 20
 	MaxOutputBytes     = 8 << 20
 	DefaultKillGrace   = 2 * time.Second
-	lastOutput         = 200 * time.Millisecond // for output that is in the pipe when a command exits
 )
 
 // Terminals runs commands, each in a process group of its own, without a controlling
 // terminal and without input. It implements acp.TerminalHandler. A command without
-// arguments that names no program is run by the shell. Its methods may be called
-// concurrently. The zero value is ready to use; Close ends what still runs.
+// arguments that names no program is run by the shell. A terminal belongs to its session
+// and to the connection that it was created through: with that it ends. Its methods may be
+// called concurrently. The zero value is ready to use; Close ends what still runs.
 type Terminals struct {
 	// Dir is the folder of commands that name none; "" is this program's.
 	Dir string
@@ -35,32 +35,22 @@ type Terminals struct {
 	// process.Environment(), without keys and tokens.
 	Env []string
 
-	// KillGrace is how long a command may take to end before it is killed; 0 means 2
-	// seconds.
+	// KillGrace is how long a command, and what it has started, may take to end before it
+	// is killed; 0 means 2 seconds.
 	KillGrace time.Duration
 
 	mu     sync.Mutex
 	closed bool
 	next   int
 	open   map[acp.TerminalID]*terminal
+	work   sync.WaitGroup // what ends terminals; added to with mu held and closed not set
 }
 
 var _ acp.TerminalHandler = (*Terminals)(nil)
 
-// terminal is one command.
-type terminal struct {
-	session acp.SessionID
-	out     output
-	group   process.Group
-	exited  chan struct{}
-	drained chan struct{}
-	read    *os.File
-	state   *os.ProcessState // set when exited is closed
-	end     sync.Once
-}
-
-// CreateTerminal starts a command (terminal/create).
-func (h *Terminals) CreateTerminal(_ context.Context, req acp.CreateTerminalRequest) (acp.CreateTerminalResponse, error) {
+// CreateTerminal starts a command (terminal/create). A command that cannot be started is
+// the error -32602 of this request.
+func (h *Terminals) CreateTerminal(ctx context.Context, req acp.CreateTerminalRequest) (acp.CreateTerminalResponse, error) {
 	var none acp.CreateTerminalResponse
 	if req.Cwd != "" && !filepath.IsAbs(req.Cwd) {
 		return none, acp.InvalidParams("cwd: expected an absolute path, got %q", req.Cwd)
@@ -78,15 +68,14 @@ func (h *Terminals) CreateTerminal(_ context.Context, req acp.CreateTerminalRequ
 	for _, v := range req.Env {
 		cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
 	}
-	limit := req.OutputByteLimit.Or(DefaultOutputBytes)
-	t := &terminal{session: req.SessionID, exited: make(chan struct{}), drained: make(chan struct{})}
-	t.out.limit = int(min(limit, MaxOutputBytes))
+	t := newTerminal(req.SessionID, int(min(req.OutputByteLimit.Or(DefaultOutputBytes), MaxOutputBytes)))
+	t.agent, _ = acp.AgentFrom(ctx)
 	if err := t.start(cmd); err != nil {
 		return none, acp.InvalidParams("command: %v", err)
 	}
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.closed {
-		h.mu.Unlock()
 		t.stop(0)
 		return none, acp.InternalError("the client is shutting down")
 	}
@@ -96,7 +85,16 @@ func (h *Terminals) CreateTerminal(_ context.Context, req acp.CreateTerminalRequ
 		h.open = make(map[acp.TerminalID]*terminal)
 	}
 	h.open[id] = t
-	h.mu.Unlock()
+	if t.agent != nil {
+		h.work.Go(func() {
+			select {
+			case <-t.agent.Done(): // nobody can release it any more
+				h.forget(id)
+				t.stop(h.grace())
+			case <-t.gone:
+			}
+		})
+	}
 	return acp.CreateTerminalResponse{TerminalID: id}, nil
 }
 
@@ -114,81 +112,6 @@ func command(req acp.CreateTerminalRequest) *exec.Cmd {
 	return exec.Command(req.Command, req.Args...)
 }
 
-func (t *terminal) start(cmd *exec.Cmd) error {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	// One pipe for both, so that their order is kept; nil input is the null device.
-	cmd.Stdout, cmd.Stderr = w, w
-	t.group.Prepare(cmd)
-	err = cmd.Start()
-	_ = w.Close()
-	if err == nil {
-		if err = t.group.Started(cmd); err != nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-	}
-	if err != nil {
-		_ = r.Close()
-		return err
-	}
-	t.read = r
-	go func() { // ends with the last writer, or with stop
-		defer close(t.drained)
-		_, _ = t.out.readFrom(r)
-	}()
-	go func() { // ends with the command
-		_ = cmd.Wait() // the state says it all
-		select {
-		case <-t.drained:
-		case <-time.After(lastOutput):
-		}
-		t.state = cmd.ProcessState
-		close(t.exited)
-	}()
-	return nil
-}
-
-func (o *output) readFrom(r *os.File) (int64, error) {
-	var total int64
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := r.Read(buf)
-		_, _ = o.Write(buf[:n])
-		total += int64(n)
-		if err != nil {
-			return total, err
-		}
-	}
-}
-
-// kill ends the command and everything it has started.
-func (t *terminal) kill(grace time.Duration) {
-	t.group.Terminate()
-	if grace > 0 {
-		timer := time.NewTimer(grace)
-		select {
-		case <-t.exited:
-		case <-timer.C:
-		}
-		timer.Stop()
-	}
-	t.group.Kill()
-	<-t.exited
-}
-
-// stop is kill, and gives everything up.
-func (t *terminal) stop(grace time.Duration) {
-	t.end.Do(func() {
-		t.kill(grace)
-		_ = t.read.Close()
-		<-t.drained
-		t.group.Close()
-	})
-}
-
 func (h *Terminals) grace() time.Duration {
 	if h.KillGrace > 0 {
 		return h.KillGrace
@@ -196,21 +119,38 @@ func (h *Terminals) grace() time.Duration {
 	return DefaultKillGrace
 }
 
-// find returns a session's terminal.
-func (h *Terminals) find(session acp.SessionID, id acp.TerminalID) (*terminal, error) {
+// find returns a terminal. Only its session sees it, and no other connection does; a
+// context that belongs to none is the client's own.
+func (h *Terminals) find(ctx context.Context, session acp.SessionID, id acp.TerminalID) (*terminal, error) {
+	agent, asked := acp.AgentFrom(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.open[id]
-	if t == nil || t.session != session {
+	if t == nil || t.session != session || asked && t.agent != agent {
 		return nil, &acp.RequestError{Code: acp.CodeResourceNotFound, Message: "Terminal not found: " + string(id)}
 	}
 	return t, nil
 }
 
+func (h *Terminals) forget(id acp.TerminalID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.open, id)
+}
+
+// end ends a terminal in the background, with all that its command has started.
+func (h *Terminals) end(t *terminal, how func(grace time.Duration)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed { // otherwise Close ends it
+		h.work.Go(func() { how(h.grace()) })
+	}
+}
+
 // TerminalOutput returns what is kept of the output, and how the command ended if it has
 // (terminal/output).
-func (h *Terminals) TerminalOutput(_ context.Context, req acp.TerminalOutputRequest) (acp.TerminalOutputResponse, error) {
-	t, err := h.find(req.SessionID, req.TerminalID)
+func (h *Terminals) TerminalOutput(ctx context.Context, req acp.TerminalOutputRequest) (acp.TerminalOutputResponse, error) {
+	t, err := h.find(ctx, req.SessionID, req.TerminalID)
 	if err != nil {
 		return acp.TerminalOutputResponse{}, err
 	}
@@ -227,7 +167,7 @@ func (h *Terminals) TerminalOutput(_ context.Context, req acp.TerminalOutputRequ
 
 // WaitForTerminalExit waits for the command to end (terminal/wait_for_exit).
 func (h *Terminals) WaitForTerminalExit(ctx context.Context, req acp.WaitForTerminalExitRequest) (acp.WaitForTerminalExitResponse, error) {
-	t, err := h.find(req.SessionID, req.TerminalID)
+	t, err := h.find(ctx, req.SessionID, req.TerminalID)
 	if err != nil {
 		return acp.WaitForTerminalExitResponse{}, err
 	}
@@ -248,31 +188,36 @@ func status(state *os.ProcessState) (acp.Opt[uint32], string) {
 	return acp.Some(uint32(state.ExitCode())), ""
 }
 
-// KillTerminal ends the command and keeps the terminal (terminal/kill).
-func (h *Terminals) KillTerminal(_ context.Context, req acp.KillTerminalRequest) (acp.KillTerminalResponse, error) {
-	t, err := h.find(req.SessionID, req.TerminalID)
+// KillTerminal asks the command, and everything that it has started, to end, and kills
+// what has not after KillGrace (terminal/kill). It does not wait for that;
+// terminal/wait_for_exit does. The terminal stays.
+func (h *Terminals) KillTerminal(ctx context.Context, req acp.KillTerminalRequest) (acp.KillTerminalResponse, error) {
+	t, err := h.find(ctx, req.SessionID, req.TerminalID)
 	if err != nil {
 		return acp.KillTerminalResponse{}, err
 	}
-	t.kill(h.grace())
+	h.end(t, t.kill)
 	return acp.KillTerminalResponse{}, nil
 }
 
-// ReleaseTerminal ends the command if it runs and forgets the terminal
-// (terminal/release).
-func (h *Terminals) ReleaseTerminal(_ context.Context, req acp.ReleaseTerminalRequest) (acp.ReleaseTerminalResponse, error) {
-	t, err := h.find(req.SessionID, req.TerminalID)
+// ReleaseTerminal forgets the terminal, ends the command, if it runs, and what it has
+// started, also if the command itself has ended (terminal/release). It returns when that
+// is done, or when ctx ends and it goes on.
+func (h *Terminals) ReleaseTerminal(ctx context.Context, req acp.ReleaseTerminalRequest) (acp.ReleaseTerminalResponse, error) {
+	t, err := h.find(ctx, req.SessionID, req.TerminalID)
 	if err != nil {
 		return acp.ReleaseTerminalResponse{}, err
 	}
-	h.mu.Lock()
-	delete(h.open, req.TerminalID)
-	h.mu.Unlock()
-	t.stop(h.grace())
+	h.end(t, t.stop)
+	h.forget(req.TerminalID)
+	select {
+	case <-t.gone:
+	case <-ctx.Done():
+	}
 	return acp.ReleaseTerminalResponse{}, nil
 }
 
-// Close ends every command that still runs.
+// Close ends every command that still runs and waits for that.
 func (h *Terminals) Close() error {
 	h.mu.Lock()
 	h.closed = true
@@ -284,5 +229,6 @@ func (h *Terminals) Close() error {
 		all.Go(func() { t.stop(h.grace()) })
 	}
 	all.Wait()
+	h.work.Wait()
 	return nil
 }
