@@ -31,7 +31,7 @@ type Session struct {
 	id    string
 	face  Face
 
-	turn chan struct{} // holds one token; who has it runs a turn
+	queue queue
 
 	mu     sync.Mutex                      // guards the rest, and keeps storing and showing in one order
 	mode   approval.Mode                   // of this process, in place of the stored one; empty for none
@@ -48,9 +48,8 @@ type Session struct {
 func newSession(a *Agent, id string, face Face, h host.Host) *Session {
 	s := &Session{
 		agent: a, id: id, face: face, host: h, mode: a.opts.Mode,
-		turn: make(chan struct{}, 1), tail: map[string]session.MessageDelta{},
+		tail: map[string]session.MessageDelta{},
 	}
-	s.turn <- struct{}{}
 	return s
 }
 
@@ -155,11 +154,12 @@ func (s *Session) SetMode(ctx context.Context, mode approval.Mode) error {
 // Close ends the session's use by this process; the conversation stays stored. The caller ends a running turn first,
 // by its context; Close waits for it until ctx ends.
 func (s *Session) Close(ctx context.Context) error {
-	select {
-	case <-s.turn:
-		s.turn <- struct{}{}
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	s.queue.mu.Lock()
+	p := s.queue.join()
+	s.queue.mu.Unlock()
+	defer s.queue.leave(p)
+	if err := p.wait(ctx); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,6 +19,13 @@ const (
 	SettingMode    SettingID = "mode"    // how much may be done unasked
 	SettingModel   SettingID = "model"   // who answers, from the next prompt on
 	SettingThought SettingID = "thought" // how much the model reasons; only where it lets itself be asked
+	SettingBusy    SettingID = "busy"    // what becomes of a prompt while another one is answered
+)
+
+// The values of [SettingBusy].
+const (
+	busyQueue = "queue"
+	busySteer = "steer"
 )
 
 // byDefault is the value of a setting that is left to the provider.
@@ -70,7 +77,19 @@ func (s *Session) settings() []Setting {
 	if thought, ok := s.thoughtSetting(); ok {
 		all = append(all, thought)
 	}
-	return all
+	return append(all, s.busySetting())
+}
+
+func (s *Session) busySetting() Setting {
+	out := Setting{ID: SettingBusy, Name: "While working", Description: "What becomes of a message that comes while another is answered", Value: busyQueue,
+		Choices: []Choice{
+			{Value: busyQueue, Name: "Queue", Description: "It is answered after"},
+			{Value: busySteer, Name: "Steer", Description: "It reaches the model with its next step"},
+		}}
+	if s.state.Options[string(SettingBusy)] == busySteer {
+		out.Value = busySteer
+	}
+	return out
 }
 
 func (s *Session) modeSetting() Setting {

@@ -95,7 +95,7 @@ func TestTheSettingsFollowOneAnother(t *testing.T) {
 	if len(face.configured) != 4 {
 		t.Fatalf("the face was told %d times", len(face.configured))
 	}
-	for i, last := range []int{3, 3, 3, 3} {
+	for i, last := range []int{4, 4, 4, 4} {
 		if len(face.configured[i]) != last {
 			t.Errorf("change %d told %d settings, want all %d", i, len(face.configured[i]), last)
 		}
@@ -112,11 +112,11 @@ func TestWhatCannotBeChosenIsRefusedWithTheReason(t *testing.T) {
 		value string
 		says  string
 	}{
-		{"speed", "fast", `there is no setting "speed"; there are mode, model`},
+		{"speed", "fast", `there is no setting "speed"; there are mode, model, busy`},
 		{SettingMode, "wild", `mode cannot be "wild"; it can be off, ask, edits, auto`},
 		{SettingModel, "c/far", "the model c/far is not available: set C_API_KEY"},
 		{SettingModel, "c/none", "x: no such model"},
-		{SettingThought, "high", `there is no setting "thought"; there are mode, model`},
+		{SettingThought, "high", `there is no setting "thought"; there are mode, model, busy`},
 	} {
 		if err := s.Set(t.Context(), test.id, test.value); !errors.As(err, new(*SettingError)) || err.Error() != test.says {
 			t.Errorf("%s %s: %v", test.id, test.value, err)

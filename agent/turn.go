@@ -17,6 +17,7 @@ type TurnResult struct {
 	Reason  session.StopReason
 	Usage   model.Usage // of all requests of the turn
 	Message string      // the user message's id
+	Steered bool        // the prompt was taken into a turn that was running, and this is that turn's result
 	// Err is why a turn failed, with a sentence for the person; nil unless Reason is [session.StopFailed]. The
 	// sentence is in the log and has been shown, except for a refused login ([model.ErrAuth]), which the caller tells.
 	Err error
@@ -32,15 +33,11 @@ var errDismissed = errors.New("the question was dismissed")
 // something fails. The error is for a turn that could not be begun: another process holds the session
 // ([*session.HeldError]), the log cannot be written, the session is closed, or ctx ended before its turn came.
 func (s *Session) Turn(ctx context.Context, prompt []session.Block) (TurnResult, error) {
-	if len(prompt) == 0 {
-		return TurnResult{}, errors.New("the prompt is empty")
-	}
-	select {
-	case <-s.turn:
-	case <-ctx.Done():
-		return TurnResult{}, context.Cause(ctx)
-	}
-	defer func() { s.turn <- struct{}{} }()
+	return s.Enqueue(prompt).Run(ctx)
+}
+
+// runTurn runs a turn whose place in the line is the first.
+func (s *Session) runTurn(ctx context.Context, prompt []session.Block) (TurnResult, error) {
 	if err := s.hold(ctx); err != nil {
 		return TurnResult{}, err
 	}
@@ -74,6 +71,7 @@ type turn struct {
 	prompt  []session.Block
 	command command // that the prompt is; without a name it is none
 	args    string  // of the command
+	steered []*Pending
 	// shortened says that the conversation was shortened because the provider found it too long.
 	shortened bool
 	host      host.Host // as it was when the turn began
@@ -84,7 +82,9 @@ type turn struct {
 
 // run runs the loop and always writes the turn's end.
 func (t *turn) run(ctx context.Context) {
+	defer t.answerSteered()
 	defer t.end(ctx)
+	defer t.s.queue.end()
 	defer func() {
 		if p := recover(); p != nil {
 			t.s.agent.log.Error("panic in a turn", "session", t.s.id, "panic", p, "stack", string(debug.Stack()))
@@ -96,6 +96,16 @@ func (t *turn) run(ctx context.Context) {
 		t.result.Reason = session.StopCancelled
 	case err != nil:
 		t.fail(err)
+	}
+}
+
+// answerSteered gives the prompts that the turn has taken its result.
+func (t *turn) answerSteered() {
+	for _, p := range t.steered {
+		result := t.result
+		result.Steered = true
+		p.result = &result
+		close(p.taken)
 	}
 }
 
@@ -169,7 +179,14 @@ func (t *turn) loop(ctx context.Context) error {
 		specs[i] = model.ToolSpec{Name: spec.Name, Description: spec.Description, Schema: spec.Schema}
 	}
 	size := overhead(system, specs)
+	s.queue.steerable(t)
 	for range s.agent.opts.MaxSteps {
+		if ctx.Err() != nil { // what comes in now is not for this turn
+			return context.Cause(ctx)
+		}
+		if err := t.steer(ctx, s.queue.take()); err != nil {
+			return err
+		}
 		if err := t.makeRoom(ctx, size); err != nil {
 			return err
 		}
@@ -192,10 +209,22 @@ func (t *turn) loop(ctx context.Context) error {
 			switch stop {
 			case model.StopMaxTokens:
 				t.result.Reason = session.StopMaxTokens
+				return nil
 			case model.StopRefusal:
 				t.result.Reason = session.StopRefusal
+				return nil
 			}
-			return nil
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			more := s.queue.last()
+			if len(more) == 0 {
+				return nil
+			}
+			if err := t.steer(ctx, more); err != nil { // said while the model said its last words
+				return err
+			}
+			continue
 		}
 		if err := t.calls(ctx, tools, calls); err != nil {
 			return err

@@ -55,6 +55,11 @@ func (r *renderer) render(e session.Event, live bool) []acp.SessionUpdate {
 			return nil // the client has just sent it
 		}
 		return r.prompt(d)
+	case session.Steered:
+		if live {
+			return nil // likewise
+		}
+		return r.prompt(session.TurnStarted{Message: d.Message, Prompt: d.Prompt})
 	case session.Titled:
 		return []acp.SessionUpdate{acp.SessionInfoUpdate{
 			Title: acp.PatchSet(d.Title), UpdatedAt: acp.PatchSet(e.Time.UTC().Format(time.RFC3339)),

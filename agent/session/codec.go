@@ -94,6 +94,8 @@ func decode(kind Kind, version int, raw []byte) (Data, error) {
 		return decodeAs[CommandAnswered](raw)
 	case KindCleared:
 		return decodeAs[Cleared](raw)
+	case KindSteered:
+		return decodeAs[Steered](raw)
 	case KindCompactionStarted:
 		return decodeAs[CompactionStarted](raw)
 	case KindCompactionEnded:

@@ -10,7 +10,7 @@ func FuzzDecode(f *testing.F) {
 	kinds := []Kind{
 		KindCreated, KindTitled, KindConfigured, KindRooted, KindTurnStarted, KindTurnEnded, KindMessageSaved, KindMessageDone, KindCallRequested,
 		KindCallPresented, KindCallStarted, KindCallDone, KindPermissionAsked, KindPermissionAnswered, KindPlanChanged, KindUsageRecorded, KindNotice,
-		KindCommandAnswered, KindCleared, KindCompactionStarted, KindCompactionEnded,
+		KindCommandAnswered, KindCleared, KindSteered, KindCompactionStarted, KindCompactionEnded,
 	}
 	for i := range kinds {
 		f.Add(i, []byte(`{}`))
@@ -52,7 +52,7 @@ func TestEveryKindIsDecodedAsItself(t *testing.T) {
 	for _, data := range []Data{
 		Created{}, Titled{}, Configured{}, Rooted{}, TurnStarted{}, TurnEnded{}, MessageSaved{}, MessageDone{}, CallRequested{Args: []byte("{}")},
 		CallPresented{}, CallStarted{}, CallDone{}, PermissionAsked{}, PermissionAnswered{}, PlanChanged{}, UsageRecorded{}, Notice{},
-		CommandAnswered{}, Cleared{}, CompactionStarted{}, CompactionEnded{},
+		CommandAnswered{}, Cleared{}, Steered{}, CompactionStarted{}, CompactionEnded{},
 	} {
 		raw, _, err := encode(data)
 		if err != nil {

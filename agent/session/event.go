@@ -69,6 +69,13 @@ type TurnStarted struct {
 	Sent []Block `json:"sent,omitzero"`
 }
 
+// Steered is a prompt that was taken into the turn that was running.
+type Steered struct {
+	Turn    string  `json:"turn"`
+	Message string  `json:"message"` // the user message's id
+	Prompt  []Block `json:"prompt"`
+}
+
 // CommandAnswered is the answer to a command. The model does not get it.
 type CommandAnswered struct {
 	Message string `json:"message"` // its id
@@ -300,6 +307,7 @@ const (
 	KindNotice             Kind = "notice"
 	KindCommandAnswered    Kind = "command.answered"
 	KindCleared            Kind = "session.cleared"
+	KindSteered            Kind = "turn.steered"
 	KindCompactionStarted  Kind = "compaction.started"
 	KindCompactionEnded    Kind = "compaction.ended"
 )
@@ -372,3 +380,6 @@ func (CompactionStarted) Kind() Kind { return KindCompactionStarted }
 
 // Kind implements [Data].
 func (CompactionEnded) Kind() Kind { return KindCompactionEnded }
+
+// Kind implements [Data].
+func (Steered) Kind() Kind { return KindSteered }

@@ -87,6 +87,7 @@ type conversation struct {
 
 type step struct {
 	user      []model.Part
+	steered   bool // said while the model worked
 	assistant []slot
 }
 
@@ -123,6 +124,8 @@ func (c *conversation) apply(data Data) {
 		case d.Command == "":
 			c.steps = append(c.steps, &step{user: promptParts(d.Prompt)})
 		}
+	case Steered:
+		c.steps = append(c.steps, &step{user: promptParts(d.Prompt), steered: true})
 	case MessageSaved:
 		c.piece(d.Message, d.Speaker).text.WriteString(d.Text)
 	case MessageDone:
@@ -202,7 +205,7 @@ func (c *conversation) messages() []model.Message {
 		out = append(out, model.Message{Role: role, Parts: parts})
 	}
 	for _, s := range c.steps {
-		if n := len(out); n > 0 && out[n-1].Role == model.RoleUser && len(s.user) > 0 {
+		if n := len(out); n > 0 && out[n-1].Role == model.RoleUser && len(s.user) > 0 && !s.steered {
 			add(model.RoleAssistant, []model.Part{model.Text{Text: unanswered}})
 		}
 		add(model.RoleUser, s.user)

@@ -70,6 +70,7 @@ func everything() []session.Data {
 		}, Command: "review", Sent: []session.Block{{Type: session.BlockText, Text: "look"}}},
 		session.CommandAnswered{Message: "msg_9", Text: "**yes**"},
 		session.Cleared{},
+		session.Steered{Turn: "turn_1", Message: "msg_8", Prompt: []session.Block{{Type: session.BlockText, Text: "not that one"}}},
 		session.CompactionStarted{ID: "c1"},
 		session.CompactionEnded{ID: "c1", Status: session.CompactionFailed, Summary: "so far", Kept: 7, Error: "it broke"},
 		session.MessageSaved{Message: "msg_2", Speaker: session.Thinking, Text: "hm"},
