@@ -22,6 +22,9 @@ type agent struct {
 
 	// unprivileged agents refuse to run as root.
 	unprivileged bool
+	// minutes says that the agent names its session files by the minute: a process that loads a session in the minute in
+	// which it began writes over it.
+	minutes bool
 	// tries is what the agent's own tools can do.
 	tries tries
 	// refused is how a turn ends whose permission was refused, end_turn if empty.
@@ -54,7 +57,7 @@ func catalog() []agent {
 			env: func(_, model string) []string {
 				return []string{"GOOGLE_GEMINI_BASE_URL=" + model, "GEMINI_API_KEY=of-nobody"}
 			},
-			tries: tries{files: true},
+			tries: tries{files: true}, minutes: true,
 		},
 		{
 			name: "kimi-code", pkg: "@moonshot-ai/kimi-code", node: "node22", program: "@moonshot-ai/kimi-code/dist/main.mjs", args: []string{"acp"},
@@ -92,7 +95,33 @@ max_context_size = 100000
 					"COPILOT_MODEL=fake", "COPILOT_OFFLINE=true",
 				}
 			},
+		},
+		{
+			name: "qwen-code", pkg: "@qwen-code/qwen-code", node: "node22", program: "@qwen-code/qwen-code/cli-entry.js", args: []string{"--acp"},
+			env: func(_, model string) []string {
+				return []string{"OPENAI_BASE_URL=" + model + "/v1", "OPENAI_API_KEY=of-nobody", "OPENAI_MODEL=fake"}
+			},
 			tries: tries{files: true},
+		},
+		{
+			name: "claude-agent-acp", pkg: "@agentclientprotocol/claude-agent-acp", node: "node",
+			program: "@agentclientprotocol/claude-agent-acp/dist/index.js", env: claude, unprivileged: true, tries: tries{files: true},
+		},
+		{
+			name: "codex-acp-ts", pkg: "@agentclientprotocol/codex-acp", node: "node22", program: "@agentclientprotocol/codex-acp/dist/index.js",
+			env: codexEnv, config: codexConfig, refused: acp.StopCancelled,
+		},
+		{
+			name: "pi-acp", pkg: "pi-acp", node: "node22", program: "pi-acp/dist/index.js",
+			env: func(_, _ string) []string { return nil },
+			config: func(_, model string) map[string]string {
+				return map[string]string{
+					".pi/agent/models.json": fmt.Sprintf(`{"providers": {"fake": {"baseUrl": "%s/v1", "api": "openai-completions", "apiKey": "of-nobody",
+  "models": [{"id": "fake", "name": "fake", "input": ["text"], "contextWindow": 100000, "maxTokens": 8000, "reasoning": false,
+    "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}]}}}`, model),
+					".pi/agent/settings.json": `{"defaultProvider": "fake", "defaultModel": "fake"}`,
+				}
+			},
 		},
 	}
 }

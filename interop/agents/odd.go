@@ -45,6 +45,7 @@ type watch struct {
 	known   map[string]bool   // sessions
 	status  map[string]string // tool call -> its last status, in the turn or load that runs
 	running int               // turns and loads
+	loading int               // loads
 }
 
 func (w *watch) client(m message) {
@@ -58,6 +59,7 @@ func (w *watch) client(m message) {
 		_ = json.Unmarshal(m.Params, &p) // ours
 		w.known[p.SessionID] = true
 		w.running++
+		w.loading++
 	case acp.MethodSessionPrompt:
 		w.running++
 	}
@@ -97,6 +99,9 @@ func (w *watch) answer(m message) {
 		w.known[r.SessionID] = true
 	case acp.MethodSessionPrompt, acp.MethodSessionLoad:
 		w.running--
+		if method == acp.MethodSessionLoad {
+			w.loading--
+		}
 		for _, status := range w.status {
 			if status != "completed" && status != "failed" {
 				w.odd["tool call left "+status]++
@@ -134,6 +139,11 @@ func (w *watch) update(params json.RawMessage) {
 	}
 	before, open := w.status[u.ID]
 	switch u.Kind {
+	case "user_message_chunk":
+		if w.loading == 0 {
+			w.odd["user_message_chunk outside of a load"]++
+		}
+		return
 	case "tool_call":
 		if open {
 			w.odd["second tool_call with the same id"]++

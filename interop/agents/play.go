@@ -56,7 +56,8 @@ func (r *run) newSession(ctx context.Context) error {
 	began := time.Now()
 	var err error
 	r.session, err = r.client.NewSession(ctx, acp.NewSessionRequest{Cwd: r.work(""), MCPServers: []acp.MCPServer{}})
-	r.report.newSession = time.Since(began)
+	r.began = time.Now()
+	r.report.newSession = r.began.Sub(began)
 	return err
 }
 
@@ -139,28 +140,31 @@ func (r *run) unknown(ctx context.Context) error {
 
 // load opens the session again in a new process.
 func (r *run) load(ctx context.Context, id acp.SessionID) error {
+	if r.agent.minutes {
+		select {
+		case <-time.After(time.Until(r.began.Truncate(time.Minute).Add(time.Minute))):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	if err := r.start(ctx); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	l := r.client.LoadSession(ctx, acp.LoadSessionRequest{SessionID: id, Cwd: r.work(""), MCPServers: []acp.MCPServer{}})
-	var prompts, answers string
 	r.turns++
 	for u := range l.Updates() {
 		r.traffic.give(given{r.turns, id, u})
-		switch u := u.(type) {
-		case acp.UserMessageChunk:
-			prompts += acp.PlainText(u.Content)
-		case acp.AgentMessageChunk:
-			answers += acp.PlainText(u.Content)
-		}
 	}
 	var err error
 	if r.session, err = l.Result(); err != nil {
 		return err
 	}
-	return errors.Join(r.next(ctx),
+	err = r.next(ctx)
+	// Some agents answer before they replay, so that what they replay comes with the next turn.
+	prompts, answers := r.traffic.spoken()
+	return errors.Join(err,
 		expect(strings.Contains(prompts, "echo made by a command > ran.txt"), "the replay lacks the first prompt: %.200q", prompts),
 		expect(strings.Contains(answers, "that was it"), "the replay lacks the first answer: %.200q", answers))
 }

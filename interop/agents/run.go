@@ -42,6 +42,7 @@ type run struct {
 	traffic *traffic
 	hosts   []func() error
 	session *acp.Session
+	began   time.Time // when the session was new
 	turns   int
 	person  person
 

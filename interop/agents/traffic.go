@@ -84,6 +84,21 @@ func (t *traffic) give(g given) {
 	t.given = append(t.given, g)
 }
 
+// spoken gives the text of all messages that the caller was given.
+func (t *traffic) spoken() (prompts, answers string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, g := range t.given {
+		switch u := g.update.(type) {
+		case acp.UserMessageChunk:
+			prompts += acp.PlainText(u.Content)
+		case acp.AgentMessageChunk:
+			answers += acp.PlainText(u.Content)
+		}
+	}
+	return prompts, answers
+}
+
 // message is any JSON-RPC message.
 type message struct {
 	ID     json.RawMessage `json:"id"`
