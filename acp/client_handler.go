@@ -86,6 +86,7 @@ func (clientWire) Urgent(string, jsontext.Value) bool { return false }
 // Begin implements jsonrpc.Handler.
 func (w clientWire) Begin(ctx context.Context, r *jsonrpc.Request) context.Context {
 	a := w.agent
+	ctx = context.WithValue(ctx, requestKey{}, &requestScope{request: r})
 	if r.Method != MethodSessionRequestPermission && r.Method != MethodElicitationCreate {
 		return ctx
 	}

@@ -125,7 +125,7 @@ func ask[R any, PR pointer[R]](ctx context.Context, c *Client, method, gate stri
 	}
 	ctx, done := c.waitFor(ctx, id)
 	defer done()
-	return call[R, PR](ctx, &c.link, method, params, on(id))
+	return call[R, PR](ctx, &c.link, method, carry(ctx, params), on(id))
 }
 
 // Update sends a session update (session/update). It returns when the update is queued;
@@ -234,7 +234,7 @@ func (c *Client) UnstableMCPMessage(ctx context.Context, req UnstableMessageMCPR
 	if !HasCapability("agentCapabilities.mcpCapabilities.acp", nil, &c.side.caps) {
 		return UnstableMessageMCPResponse{}, &CapabilityError{Method: MethodUnstableMCPMessage, Capability: "agentCapabilities.mcpCapabilities.acp"}
 	}
-	return call[UnstableMessageMCPResponse](ctx, &c.link, MethodUnstableMCPMessage, &req, nil)
+	return call[UnstableMessageMCPResponse](ctx, &c.link, MethodUnstableMCPMessage, carry(ctx, &req), nil)
 }
 
 // releaseGrace bounds the release of a forgotten terminal.
@@ -265,7 +265,7 @@ func (c *Client) NewTerminal(ctx context.Context, req CreateTerminalRequest) (*T
 	}
 	answer := make(chan created)
 	go func() { // ends with the answer, or with the connection
-		r, err := call[CreateTerminalResponse](context.WithoutCancel(ctx), &c.link, MethodTerminalCreate, &req, on(req.SessionID))
+		r, err := call[CreateTerminalResponse](context.WithoutCancel(ctx), &c.link, MethodTerminalCreate, carry(ctx, &req), on(req.SessionID))
 		select {
 		case answer <- created{r, err}:
 		case <-ctx.Done():
@@ -308,7 +308,7 @@ func (t *Terminal) Wait(ctx context.Context) (WaitForTerminalExitResponse, error
 // Kill ends the command and keeps the terminal, for its output (terminal/kill).
 func (t *Terminal) Kill(ctx context.Context) error {
 	// Not on behalf of the session: a cancelled session still kills its commands.
-	_, err := call[KillTerminalResponse](ctx, &t.client.link, MethodTerminalKill, &KillTerminalRequest{SessionID: t.session, TerminalID: t.id}, on(t.session))
+	_, err := call[KillTerminalResponse](ctx, &t.client.link, MethodTerminalKill, carry(ctx, &KillTerminalRequest{SessionID: t.session, TerminalID: t.id}), on(t.session))
 	return err
 }
 
@@ -316,7 +316,7 @@ func (t *Terminal) Kill(ctx context.Context) error {
 // does so once; later calls return the same error.
 func (t *Terminal) Release(ctx context.Context) error {
 	t.once.Do(func() {
-		_, t.err = call[ReleaseTerminalResponse](ctx, &t.client.link, MethodTerminalRelease, &ReleaseTerminalRequest{SessionID: t.session, TerminalID: t.id}, on(t.session))
+		_, t.err = call[ReleaseTerminalResponse](ctx, &t.client.link, MethodTerminalRelease, carry(ctx, &ReleaseTerminalRequest{SessionID: t.session, TerminalID: t.id}), on(t.session))
 	})
 	return t.err
 }

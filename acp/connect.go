@@ -316,7 +316,7 @@ func askAgent[R any, PR pointer[R]](ctx context.Context, a *RemoteAgent, method 
 		var none R
 		return none, err
 	}
-	r, err := call[R, PR](ctx, &a.link, method, params, how)
+	r, err := call[R, PR](ctx, &a.link, method, carry(ctx, params), how)
 	if err != nil && a.explain != nil && errors.Is(err, ErrConnectionClosed) {
 		err = a.explain(err)
 	}

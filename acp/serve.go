@@ -32,11 +32,6 @@ type AgentOptions struct {
 	// has one.
 	AuthMethods []AuthMethod
 
-	// ConcurrentPrompts has a session's prompts handled as they come, also while another one
-	// is: for agents that steer a turn by further prompts. By default they wait for each
-	// other, in the order received, and session/cancel answers all of them.
-	ConcurrentPrompts bool
-
 	// Extensions handles methods that the protocol does not define, by name; the names
 	// begin with "_".
 	Extensions map[string]Extension
@@ -137,14 +132,33 @@ type requestScope struct {
 
 	mu    sync.Mutex
 	tools []*ToolCallTracker // not ended yet
+
+	traced sync.Once
+	sent   Trace // set by traced
 }
 
 // turnContext lets session/cancel reach a prompt.
 type turnContext struct {
 	cancel   context.CancelCauseFunc
-	before   <-chan struct{} // closed when the session's prompt before this one is answered; nil if there is none
+	before   <-chan struct{} // the next of the session's prompt before this one; nil if there is none
+	next     chan struct{}   // closed when the session's next prompt may be handled
+	allow    sync.Once       // closes next
 	answered chan struct{}   // closed when the prompt's answer is queued
 }
+
+// AllowNextPrompt lets the session's next prompt be handled while this one still is. By default the prompts of a
+// session wait for each other, in the order received. An agent that queues prompts by itself, or takes them into the turn
+// that is running, calls this in its Prompt once the prompt has its place. session/cancel reaches all of them. It panics if
+// ctx is not that of a prompt's handler.
+func AllowNextPrompt(ctx context.Context) {
+	scope, ok := ctx.Value(requestKey{}).(*requestScope)
+	if !ok || scope.request.Method != MethodSessionPrompt {
+		panic("acp: AllowNextPrompt needs the context of a prompt's handler")
+	}
+	scope.request.Value.(*turnContext).allowNext()
+}
+
+func (t *turnContext) allowNext() { t.allow.Do(func() { close(t.next) }) }
 
 // agentSide is the upper layer of the agent's connection.
 type agentSide struct {
@@ -195,7 +209,7 @@ func (s *agentSide) Begin(ctx context.Context, r *jsonrpc.Request) context.Conte
 		id := SessionID(sessionOf(r.Params))
 		fresh := s.client.conn.OpenKey(string(id)) // of another connection, for this turn
 		ctx, cancel := context.WithCancelCause(ctx)
-		turn := &turnContext{cancel: cancel, answered: make(chan struct{})}
+		turn := &turnContext{cancel: cancel, next: make(chan struct{}), answered: make(chan struct{})}
 		r.Value = turn
 		r.Done(func(bool) {
 			s.endTurn(id, turn)
@@ -207,8 +221,8 @@ func (s *agentSide) Begin(ctx context.Context, r *jsonrpc.Request) context.Conte
 		if s.turns[id] == nil {
 			s.turns[id] = make(map[*turnContext]struct{})
 		}
-		if last := s.last[id]; last != nil && !s.opts.ConcurrentPrompts {
-			turn.before = last.answered
+		if last := s.last[id]; last != nil {
+			turn.before = last.next
 		}
 		s.turns[id][turn], s.last[id] = struct{}{}, turn
 		s.mu.Unlock()
@@ -221,6 +235,16 @@ func (s *agentSide) Begin(ctx context.Context, r *jsonrpc.Request) context.Conte
 func (s *agentSide) endTurn(id SessionID, turn *turnContext) {
 	turn.cancel(nil)
 	close(turn.answered)
+	select {
+	case <-turn.before:
+		turn.allowNext()
+	default:
+		if turn.before == nil {
+			turn.allowNext()
+			break
+		}
+		turn.allowNext()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.turns[id], turn)
