@@ -208,6 +208,8 @@ type failures struct {
 
 func (f failures) Error(args ...any) { f.text <- fmt.Sprint(args...) }
 
+func (f failures) Errorf(format string, args ...any) { f.text <- fmt.Sprintf(format, args...) }
+
 func TestAScriptThatIsNotPlayedToItsEndFailsTheTest(t *testing.T) {
 	f := failures{t, make(chan string, 1)}
 	t.Run("inner", func(t *testing.T) {
