@@ -2,8 +2,12 @@ package acp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"strconv"
+	"strings"
+	"unicode/utf16"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -64,10 +68,7 @@ func (d *decoder) next() ([]byte, bool) {
 		i++ // white space or comma
 	}
 	d.nameAt = i
-	end := i + 1
-	for b[end] != '"' && b[end] != '\\' {
-		end++
-	}
+	end := quoteOrSlash(b, i+1)
 	name := b[i+1 : end]
 	if b[end] == '\\' {
 		d.i = i
@@ -109,26 +110,43 @@ func (d *decoder) more() bool {
 
 // text reads a string and returns its content, which is valid until the next call or the buffer's end, whichever is first.
 func (d *decoder) text() []byte {
-	b, start := d.b, d.i+1
-	for i := start; i < len(b) && i < start+shortString; i++ {
-		switch b[i] {
-		case '"':
-			d.i = i + 1
-			return b[start:i]
-		case '\\':
-			return d.unquote()
-		}
+	start := d.i + 1
+	end := quoteOrSlash(d.b, start)
+	if d.b[end] == '\\' {
+		return d.unquote()
 	}
-	n := bytes.IndexByte(b[start:], '"')
-	if s := b[start : start+n]; bytes.IndexByte(s, '\\') < 0 {
-		d.i = start + n + 1
-		return s
-	}
-	return d.unquote()
+	d.i = end + 1
+	return d.b[start:end]
 }
 
-// shortString is the length up to which a plain loop is faster than two calls that search.
-const shortString = 24
+// quoteOrSlash returns the offset of the first quote or backslash from i on, of which there is one.
+func quoteOrSlash(b []byte, i int) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for far := i + shortString; len(b)-i >= 8 && i < far; i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		quote, slash := w^'"'*ones, w^'\\'*ones
+		if found := ((quote-ones)&^quote | (slash-ones)&^slash) & tops; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	// No search goes on for much longer than what was passed already: the cost of all calls grows with b alone.
+	for window := shortString; ; window *= 2 {
+		part := b[i:min(i+window, len(b))]
+		n := bytes.IndexByte(part, '"')
+		if n >= 0 {
+			part = part[:n]
+		}
+		if slash := bytes.IndexByte(part, '\\'); slash >= 0 {
+			return i + slash
+		}
+		if i += len(part); n >= 0 {
+			return i
+		}
+	}
+}
+
+// shortString is the length up to which a loop is faster than two calls that search.
+const shortString = 64
 
 func (d *decoder) unquote() []byte {
 	raw := d.b[d.i:stringEnd(d.b, d.i)]
@@ -139,15 +157,9 @@ func (d *decoder) unquote() []byte {
 
 // stringEnd returns the offset behind the string that starts at i.
 func stringEnd(b []byte, i int) int {
-	i++
-	quote := i + bytes.IndexByte(b[i:], '"') // searched for again only when it was an escaped one: the cost grows with b alone
-	for {
-		esc := bytes.IndexByte(b[i:quote], '\\')
-		if esc < 0 {
-			return quote + 1
-		}
-		if i += esc + 2; i > quote {
-			quote = i + bytes.IndexByte(b[i:], '"')
+	for i++; ; i += 2 {
+		if i = quoteOrSlash(b, i); b[i] == '"' {
+			return i + 1
 		}
 	}
 }
@@ -200,14 +212,73 @@ func (d *decoder) str() (string, error) {
 	if d.b[d.i] != '"' {
 		return "", d.expected("string")
 	}
-	return string(d.text()), nil
+	start := d.i + 1
+	end := quoteOrSlash(d.b, start)
+	if d.b[end] == '\\' {
+		return d.unquoted(end), nil
+	}
+	d.i = end + 1
+	return string(d.b[start:end]), nil
 }
 
 func decodeString[T ~string](d *decoder) (T, error) {
-	if d.b[d.i] != '"' {
-		return "", d.expected("string")
+	s, err := d.str()
+	return T(s), err
+}
+
+// unquoted reads the string at hand, whose first backslash is at slash.
+func (d *decoder) unquoted(slash int) string {
+	b, from := d.b, d.i+1
+	end := stringEnd(b, d.i) - 1
+	d.i = end + 1
+	var out strings.Builder
+	out.Grow(end - from - 1) // an escape sequence is longer than what it stands for
+	for {
+		out.Write(b[from:slash])
+		from = slash + 2
+		switch c := b[slash+1]; c {
+		case 'b':
+			out.WriteByte('\b')
+		case 'f':
+			out.WriteByte('\f')
+		case 'n':
+			out.WriteByte('\n')
+		case 'r':
+			out.WriteByte('\r')
+		case 't':
+			out.WriteByte('\t')
+		case 'u':
+			r := rune(hex4(b[from:]))
+			from += 4
+			if utf16.IsSurrogate(r) { // the other half follows
+				r = utf16.DecodeRune(r, rune(hex4(b[from+2:])))
+				from += 6
+			}
+			out.WriteRune(r)
+		default: // a quote, a slash or a backslash
+			out.WriteByte(c)
+		}
+		next := bytes.IndexByte(b[from:end], '\\')
+		if next < 0 {
+			out.Write(b[from:end])
+			return out.String()
+		}
+		slash = from + next
 	}
-	return T(d.text()), nil
+}
+
+// hex4 returns the number that b's first four bytes, which are hexadecimal digits, stand for.
+func hex4(b []byte) (n uint16) {
+	for _, c := range b[:4] {
+		switch {
+		case c <= '9':
+			c -= '0'
+		default:
+			c = c | 0x20 - 'a' + 10
+		}
+		n = n<<4 | uint16(c)
+	}
+	return n
 }
 
 func decodeSessionID(d *decoder) (SessionID, error) {
