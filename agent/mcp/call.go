@@ -70,8 +70,8 @@ func (c *call) try(ctx context.Context, out tool.Output) (*connection, *sdk.Call
 	params := &sdk.CallToolParams{Name: c.tool.name, Arguments: c.args}
 	params.SetProgressToken(token)
 	result, err := conn.session.CallTool(ctx, params)
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		err = context.Cause(ctx) // which of the two it was, or that the connection was ended
 	}
 	return conn, result, err
 }

@@ -141,7 +141,7 @@ func (s Server) validRemote() error {
 	u, err := url.Parse(s.URL)
 	switch {
 	case err != nil: // the error has the whole address, and perhaps a key in it
-		return fmt.Errorf("url: is not an address: give one like https://example.org/mcp")
+		return fmt.Errorf("url: cannot be read as an address")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf("url: must begin with http:// or https://")
 	case u.Host == "":

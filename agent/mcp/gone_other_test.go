@@ -22,3 +22,18 @@ func gone(t testing.TB, number string) bool {
 	_ = process.Release()
 	return false
 }
+
+func kill(t testing.TB, number string) {
+	t.Helper()
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := os.FindProcess(pid)
+	if err == nil {
+		err = process.Kill()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -27,14 +27,9 @@ func gone(t testing.TB, number string) bool {
 
 func kill(t testing.TB, number string) {
 	t.Helper()
-	signalTo(t, number, syscall.SIGKILL)
-}
-
-func signalTo(t testing.TB, number string, sig syscall.Signal) {
-	t.Helper()
 	pid, err := strconv.Atoi(number)
 	if err == nil {
-		err = syscall.Kill(pid, sig)
+		err = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	if err != nil {
 		t.Fatal(err)

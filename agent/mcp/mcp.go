@@ -102,7 +102,7 @@ func Open(servers []Server, opts Options) *Set {
 		set.servers = append(set.servers, s)
 		if err != nil {
 			s.state, s.problem = StateFailed, s.sayFailure(err)
-			set.running.Go(func() { s.failed(nil, s.problem, "is not configured rightly") })
+			set.running.Go(func() { s.failed(nil, s.sayFailure(err), "is not configured rightly") })
 			continue
 		}
 		s.mu.Lock()

@@ -177,9 +177,10 @@ func serveLong([]string) int {
 
 // serveRaw answers with the JSON it is given: method and result in turn. A result of the form "error CODE TEXT" refuses.
 func serveRaw(args []string) int {
+	noteStart()
 	answers := map[string]string{}
 	for i := 0; i+1 < len(args); i += 2 {
-		answers[args[i]] = args[i+1]
+		answers[args[i]] = strings.ReplaceAll(args[i+1], "\n", " ")
 	}
 	return answer(answers, nil)
 }

@@ -49,6 +49,11 @@ func newRedactor(cfg Server) *redactor {
 		if password, ok := u.User.Password(); ok {
 			add("password", password, true)
 		}
+		for _, place := range []string{u.Path, u.EscapedPath(), u.RequestURI()} {
+			if len(place) >= minPart { // it may be a key; /mcp is none
+				all = append(all, secret{place, "[path]"})
+			}
+		}
 		for name, values := range u.Query() {
 			for _, value := range values {
 				add(name, value, false)

@@ -136,6 +136,6 @@ func clipLines(text string, limit int) string {
 		head = head[:i]
 	}
 	rest := text[len(head):]
-	lines := strings.Count(strings.TrimPrefix(rest, "\n"), "\n") + 1
+	lines := strings.Count(strings.Trim(rest, "\n"), "\n") + 1
 	return fmt.Sprintf("%s\n… %d more lines (%d bytes) were left out; ask the tool for less at a time", head, lines, len(rest))
 }

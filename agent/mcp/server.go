@@ -349,7 +349,7 @@ func (s *server) restart() error {
 func (s *server) shut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed, s.state, s.tools = true, StateStopped, nil
+	s.closed, s.state, s.tools, s.problem = true, StateStopped, nil, nil
 	if s.run != nil {
 		s.run.cancel()
 	}

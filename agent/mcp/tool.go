@@ -81,7 +81,7 @@ func object(raw json.RawMessage) (json.RawMessage, error) {
 	if len(value) > maxArgs {
 		return nil, fmt.Errorf("the arguments are larger than %d KiB", maxArgs>>10)
 	}
-	if err := value.Compact(); err != nil {
+	if !value.IsValid() || value.Compact() != nil { // only the first is strict about names
 		return nil, errors.New("the arguments are not valid JSON, or have a name twice: send them again")
 	}
 	if value.Kind() != '{' {
