@@ -18,7 +18,7 @@ type Agent interface {
 	// Prompt runs a turn (session/prompt) and returns why it ended. Everything that it
 	// sends is written before its answer. After session/cancel an error is answered as
 	// stop reason "cancelled". Prompts of one session are handled one after the other, see
-	// AgentOptions.ConcurrentPrompts.
+	// AllowNextPrompt.
 	Prompt(ctx context.Context, req PromptRequest) (PromptResponse, error)
 }
 

@@ -243,7 +243,10 @@ func (s *agentSide) endTurn(id SessionID, turn *turnContext) {
 			turn.allowNext()
 			break
 		}
-		turn.allowNext()
+		go func() { // it was given up while it waited: those behind it wait on, at most until the connection ends
+			<-turn.before
+			turn.allowNext()
+		}()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -190,10 +190,12 @@ func (b *Bridge) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptR
 	if err != nil {
 		return acp.PromptResponse{}, err
 	}
+	pending := o.Enqueue(prompt)
+	acp.AllowNextPrompt(ctx) // its place is behind this one's
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(o.ctx, func() { cancel(acp.ErrSessionCancelled) })()
-	result, err := o.Turn(ctx, prompt)
+	result, err := pending.Run(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return acp.PromptResponse{}, context.Cause(ctx)

@@ -41,6 +41,9 @@ func response(result agent.TurnResult) (acp.PromptResponse, error) {
 		}, nil
 	}
 	resp := acp.PromptResponse{StopReason: acp.StopEndTurn}
+	if result.Steered {
+		resp.Meta = meta(map[string]bool{"steered": true})
+	}
 	switch result.Reason {
 	case session.StopMaxTokens:
 		resp.StopReason = acp.StopMaxTokens

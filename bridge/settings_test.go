@@ -41,7 +41,7 @@ func TestModesAndOptionsStayInStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 2 || current(t, all, "mode") != "auto" || option(t, all, "mode").Category != acp.ConfigCategoryMode || option(t, all, "model").Category != acp.ConfigCategoryModel {
+	if len(all) != 3 || current(t, all, "mode") != "auto" || option(t, all, "mode").Category != acp.ConfigCategoryMode || option(t, all, "model").Category != acp.ConfigCategoryModel {
 		t.Errorf("the answer is %+v", all)
 	}
 	prompt(t, s, "help")
