@@ -20,7 +20,7 @@ const (
 )
 
 // System is the keyring of the person's desktop: the Secret Service on Linux, the Keychain on macOS, the Credential
-// Manager on Windows. lookup reads environment variables.
+// Manager on Windows. lookup reads environment variables; WHERRY_KEYRING=off keeps away from it.
 func System(lookup func(string) (string, bool)) Keyring { return system{lookup} }
 
 type system struct{ lookup func(string) (string, bool) }
@@ -57,6 +57,9 @@ func translate(err error) error {
 // reachable tells whether there is a session bus on Linux and its like. The library would start one with dbus-launch, a
 // daemon that outlives us and knows no keys.
 func (s system) reachable() error {
+	if v, _ := s.lookup("WHERRY_KEYRING"); v == "off" {
+		return errors.New("WHERRY_KEYRING is off")
+	}
 	switch runtime.GOOS {
 	case "linux", "freebsd", "netbsd", "openbsd", "dragonfly":
 	default:

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -112,6 +113,9 @@ type Store struct {
 	opts Options
 	file file
 	ring *patient
+
+	mu     sync.Mutex
+	inRing map[string]bool // providers whose key the keyring gave the last time
 }
 
 // New makes a store. It does no I/O.
@@ -127,7 +131,7 @@ func New(opts Options) *Store {
 	}
 	return &Store{
 		opts: opts, file: file{folder: opts.Folder, checkMode: runtime.GOOS != "windows"},
-		ring: newPatient(opts.Keyring, opts.Patience),
+		ring: newPatient(opts.Keyring, opts.Patience), inRing: map[string]bool{},
 	}
 }
 
@@ -146,6 +150,9 @@ func (s *Store) Get(ctx context.Context, provider string) (Key, error) {
 		return Key{Provider: provider, Place: InFile, Where: s.file.path(), secret: secret}, nil
 	}
 	secret, err := s.ring.get(ctx, provider)
+	s.mu.Lock()
+	s.inRing[provider] = err == nil && strings.TrimSpace(secret) != ""
+	s.mu.Unlock()
 	switch {
 	case err == nil && strings.TrimSpace(secret) != "":
 		return Key{Provider: provider, Place: InKeyring, Where: keyringName, secret: strings.TrimSpace(secret)}, nil
@@ -155,6 +162,21 @@ func (s *Store) Get(ctx context.Context, provider string) (Key, error) {
 		return Key{}, context.Cause(ctx)
 	}
 	return Key{}, fmt.Errorf("find the key for %s: %w; %s cannot be asked: %w", provider, ErrNoKey, keyringName, err)
+}
+
+// Seen tells, without asking the keyring, whether there is a key for a provider: in the environment, in the file, or
+// found in the keyring by an earlier Get of this store.
+func (s *Store) Seen(provider string) bool {
+	if _, ok := s.environment(provider); ok {
+		return true
+	}
+	stored, _ := s.file.read() // Get tells what is wrong with it
+	if stored[provider] != "" {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inRing[provider]
 }
 
 func (s *Store) environment(provider string) (Key, bool) {

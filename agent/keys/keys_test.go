@@ -244,6 +244,36 @@ func refused(t *testing.T, s *setup, say string) {
 	}
 }
 
+func TestAKeyIsSeenWithoutAskingTheKeyring(t *testing.T) {
+	s := newSetup(t)
+	seen := func(want bool) {
+		t.Helper()
+		asked := s.ring.asked
+		if got := s.store.Seen("anthropic"); got != want || s.ring.asked != asked {
+			t.Errorf("seen %v, want %v; the keyring was asked: %v", got, want, s.ring.asked != asked)
+		}
+	}
+	seen(false)
+	if _, err := s.store.Set(t.Context(), "anthropic", canary); err != nil {
+		t.Fatal(err)
+	}
+	seen(false)
+	s.get(t, canary, keys.InKeyring)
+	seen(true)
+	if _, err := s.store.Delete(t.Context(), "anthropic"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.store.Get(t.Context(), "anthropic"); !errors.Is(err, keys.ErrNoKey) {
+		t.Fatal(err)
+	}
+	seen(false)
+	s.ring.broken = errors.New("no bus")
+	if _, err := s.store.Set(t.Context(), "anthropic", canary); err != nil {
+		t.Fatal(err)
+	}
+	seen(true)
+}
+
 func TestForgettingSaysWhereAKeyWas(t *testing.T) {
 	s := newSetup(t)
 	if _, err := s.store.Delete(t.Context(), "anthropic"); !errors.Is(err, keys.ErrNoKey) {

@@ -18,6 +18,7 @@ import (
 type commands struct {
 	ACP     acpCommand     `cmd:"" name:"acp" help:"Serve an editor: the Agent Client Protocol on stdin and stdout."`
 	Run     runCommand     `cmd:"" help:"Run one prompt in this folder and print the answer."`
+	Setup   setupCommand   `cmd:"" help:"Choose a model, store its key, and connect an editor."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

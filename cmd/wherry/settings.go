@@ -1,16 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/wherry-acp/wherry/agent"
-	"github.com/wherry-acp/wherry/agent/approval"
-	"github.com/wherry-acp/wherry/agent/model"
+	"github.com/wherry-acp/wherry/agent/config"
 	"github.com/wherry-acp/wherry/agent/model/provider"
 	"github.com/wherry-acp/wherry/agent/session"
 	"github.com/wherry-acp/wherry/agent/tool"
@@ -18,9 +17,33 @@ import (
 
 // settings are the flags that every face of the agent has.
 type settings struct {
-	Model   string `placeholder:"PROVIDER/NAME" env:"WHERRY_MODEL" help:"The model, for example anthropic/claude-sonnet-5-5, openai/gpt-5.5, gemini/gemini-3.7-flash, ollama/qwen3 or offline/offline. By default the first provider with a key in the environment, else the offline model."`
+	Model   string `placeholder:"PROVIDER/NAME" help:"The model, for example anthropic/claude-sonnet-5-5, openai/gpt-5.5, gemini/gemini-3.7-flash, ollama/qwen3 or offline/offline. By default the one in WHERRY_MODEL, or the one that \"wherry setup\" stored, or the first provider with a key in the environment, else the offline model."`
 	Approve string `enum:",off,ask,edits,auto" default:"" placeholder:"MODE" help:"What may be done unasked: off (nothing is written or run, and no other mode can be chosen), ask (everything asks), edits (files in the folder), auto (files and commands). It holds for this process; without it a session has the mode that was chosen for it, at first ask."`
 	Log     string `type:"path" placeholder:"FILE" help:"Append the log to this file. It holds no prompts, file contents or keys."`
+}
+
+// load puts the flags, the environment and the files together. folder is the session's, whose own settings count too; ""
+// for none.
+func (s *settings) load(folder string) *config.Settings {
+	var flags []config.FlagValue
+	for _, f := range []config.FlagValue{
+		{Name: "--model", Key: "model", Value: s.Model}, {Name: "--approve", Key: "mode", Value: s.Approve}, {Name: "--log", Key: "log", Value: s.Log},
+	} {
+		if f.Value != "" {
+			flags = append(flags, f)
+		}
+	}
+	return config.Load(config.Options{
+		Lookup: os.LookupEnv, Flags: flags, Folder: folder, Trust: config.Trust{State: stateFolder()}, Providers: providerIDs(),
+	})
+}
+
+func providerIDs() []string {
+	var ids []string
+	for _, s := range provider.Services() {
+		ids = append(ids, s.ID)
+	}
+	return ids
 }
 
 // built is an agent with what has to be closed after it.
@@ -30,10 +53,11 @@ type built struct {
 	close func() error
 }
 
-// build makes the agent. It reads nothing but the flags and the environment: the session store and the model are opened
-// when they are first needed.
-func (s *settings) build(program string, stderr io.Writer) (*built, error) {
-	log, closeLog, err := s.logger(stderr)
+// build makes the agent. It reads the flags, the environment and the settings' files: the session store, the keys and the
+// model are opened when they are first needed. folder is as in load.
+func (s *settings) build(program, folder string, stderr io.Writer) (*built, error) {
+	conf := s.load(folder)
+	log, closeLog, err := logger(conf.Log, stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -41,29 +65,40 @@ func (s *settings) build(program string, stderr io.Writer) (*built, error) {
 	if err != nil {
 		return nil, errors.Join(err, closeLog())
 	}
-	env := provider.Env{Lookup: os.LookupEnv}
-	id, chosen := s.Model, s.Model != ""
-	if !chosen {
-		id = provider.Default(env)
+	for _, p := range conf.Problems {
+		log.Warn("settings", "problem", p) // the conversation tells it
 	}
-	a, err := agent.New(agent.Options{
-		Store: store, Tools: tool.Builtin(), DefaultModel: id, ModelChosen: chosen,
-		Mode: approval.Mode(s.Approve), Logger: log,
-		OpenModel: func(ctx context.Context, id string) (model.Model, error) { return provider.Open(ctx, id, env) },
-		Models:    func() []agent.ModelChoice { return models(env) },
-	})
+	if len(conf.Withheld) > 0 {
+		fmt.Fprintf(stderr, "wherry: %s sets %s, which is not in force because you have not trusted this project. To look at it and decide: wherry setup --trust %s\n",
+			config.ProjectPath(conf.Project), strings.Join(conf.Withheld, ", "), conf.Project)
+	}
+	id, chosen := conf.Model, conf.Model != ""
+	if !chosen {
+		id = provider.Default(provider.Env{Lookup: os.LookupEnv})
+	}
+	source := modelSource{keys: openKeys(), settings: conf}
+	options := agent.Options{
+		Store: store, Tools: tool.Builtin(), DefaultModel: id, ModelChosen: chosen, Logger: log,
+		MaxSteps: conf.Budget.Steps, AskTimeout: conf.AskTimeout,
+		OpenModel: source.open, Models: source.list,
+	}
+	if conf.Origin("mode").Layer != config.BuiltIn {
+		options.Mode = conf.Mode
+	}
+	a, err := agent.New(options)
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), closeLog())
 	}
 	return &built{agent: a, log: log, close: func() error { return errors.Join(store.Close(), closeLog()) }}, nil
 }
 
-func (s *settings) logger(stderr io.Writer) (*slog.Logger, func() error, error) {
-	if s.Log == "" {
+// logger writes into the file at path, or errors alone to stderr when that is empty.
+func logger(path string, stderr io.Writer) (*slog.Logger, func() error, error) {
+	if path == "" {
 		options := &slog.HandlerOptions{Level: slog.LevelError}
 		return slog.New(slog.NewTextHandler(stderr, options)), func() error { return nil }, nil
 	}
-	file, err := os.OpenFile(s.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the log file: %w", err)
 	}
@@ -77,16 +112,4 @@ func openStore(program string, log *slog.Logger) (session.Store, error) {
 		return noStore{why: &session.StoreError{Path: "(unknown)", Kind: session.FaultOther, Err: err}}, nil
 	}
 	return session.OpenSQLite(path, session.Options{Program: program, Logger: log})
-}
-
-// models are those that a person can choose, and those that only lack a key.
-func models(env provider.Env) []agent.ModelChoice {
-	var all []agent.ModelChoice
-	for _, info := range provider.List(env) {
-		all = append(all, agent.ModelChoice{Info: info})
-	}
-	for _, m := range provider.Unavailable(env) {
-		all = append(all, agent.ModelChoice{Info: m.Info, Unavailable: m.Why})
-	}
-	return all
 }
