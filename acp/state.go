@@ -16,7 +16,11 @@ type SessionState struct {
 	revision uint64
 	entries  transcript
 	index    *entryIndex
+	*stateParts
+}
 
+// stateParts are what is not in the transcript. They are copied with each of their changes.
+type stateParts struct {
 	plan      *Plan
 	plans     []planned
 	modes     *SessionModeState

@@ -28,6 +28,10 @@ type built struct {
 	turnFirst int  // index of the last turn's first entry
 	echo      echo // what is left of the turn's prompt that the agent may repeat
 	over      bool // the turn has been answered
+
+	open   MessageEntry // the message that chunks are added to; it is written back before anyone reads the state
+	openAt int          // its index; -1 for none
+	dirty  bool         // open is newer than its entry
 }
 
 // An echo is a prompt that the agent may repeat.
@@ -48,7 +52,7 @@ func echoOf(prompt []ContentBlock) echo {
 
 // newBuilt returns an empty session.
 func newBuilt() built {
-	return built{state: &SessionState{index: newEntryIndex()}, last: -1}
+	return built{state: &SessionState{index: newEntryIndex(), stateParts: &stateParts{}}, last: -1, openAt: -1}
 }
 
 // State returns the state as it is now.
@@ -62,6 +66,7 @@ func (b *StateBuilder) snapshot() *SessionState {
 	if b.state == nil {
 		b.built = newBuilt()
 	}
+	b.flush()
 	if !b.frozen {
 		b.frozen = true
 		b.edition++ // what exists now is written to no more
@@ -69,17 +74,42 @@ func (b *StateBuilder) snapshot() *SessionState {
 	return b.state
 }
 
-// write returns the state for a change.
-func (b *StateBuilder) write() *SessionState {
-	switch {
-	case b.state == nil:
-		b.built = newBuilt()
-	case b.frozen:
+// flush brings the open message into the state.
+func (b *StateBuilder) flush() {
+	if !b.dirty {
+		return
+	}
+	b.dirty = false
+	b.thaw()
+	b.state.entries.set(b.openAt, b.open, b.edition)
+}
+
+// thaw makes the state one that may be changed.
+func (b *StateBuilder) thaw() {
+	if b.frozen {
 		c := *b.state
 		b.state, b.frozen = &c, false
 	}
 	b.state.revision++
+}
+
+// write returns the state for a change of its transcript.
+func (b *StateBuilder) write() *SessionState {
+	if b.state == nil {
+		b.built = newBuilt()
+	}
+	b.flush()
+	b.openAt = -1
+	b.thaw()
 	return b.state
+}
+
+// writeParts is write for a change outside of the transcript.
+func (b *StateBuilder) writeParts() *SessionState {
+	s := b.write()
+	parts := *s.stateParts
+	s.stateParts = &parts
+	return s
 }
 
 // Apply takes an update in. Nothing of what the update refers to may be changed afterwards,
@@ -90,14 +120,22 @@ func (b *StateBuilder) Apply(update SessionUpdate) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.write()
 	switch u := update.(type) {
 	case UserMessageChunk:
-		b.chunk(s, MessageUser, (*ContentChunk)(&u))
+		b.chunk(MessageUser, (*ContentChunk)(&u))
 	case AgentMessageChunk:
-		b.chunk(s, MessageAgent, (*ContentChunk)(&u))
+		b.chunk(MessageAgent, (*ContentChunk)(&u))
 	case AgentThoughtChunk:
-		b.chunk(s, MessageThought, (*ContentChunk)(&u))
+		b.chunk(MessageThought, (*ContentChunk)(&u))
+	default:
+		b.apply(update)
+	}
+}
+
+// apply takes in what is not a piece of a message.
+func (b *StateBuilder) apply(update SessionUpdate) {
+	s := b.write()
+	switch u := update.(type) {
 	case ToolCall:
 		b.toolCall(s, &u, true)
 	case ToolCallUpdate:
@@ -131,10 +169,8 @@ func (b *StateBuilder) Apply(update SessionUpdate) {
 		})
 	case UnstableSessionMessageChunk:
 		b.sessionMessage(s, u.MessageID, func(m *UnstableSessionMessageEntry) { m.content = m.content.add(u.Content) })
-	case UnknownSessionUpdate:
-		b.unknown(s, u)
 	default:
-		b.part(s, update)
+		b.part(b.writeParts(), update)
 	}
 }
 
@@ -183,6 +219,13 @@ func (b *StateBuilder) part(s *SessionState, update SessionUpdate) {
 		a.Meta = u.Meta.Apply(a.Meta)
 		s.subagents = replaced(s.subagents, a, func(a *UnstableSubagent) SessionID { return a.SessionID })
 		b.changed(ChangedSubagents)
+	case UnknownSessionUpdate:
+		if len(s.unknown) >= 2*MaxUnknown {
+			s.unknown = slices.Clone(s.unknown[len(s.unknown)-MaxUnknown:])
+		}
+		s.unknown = append(s.unknown, UnknownUpdate{u, s.entries.n})
+		s.unknowns++
+		b.changed(ChangedUnknown)
 	}
 }
 
@@ -250,27 +293,38 @@ func (b *StateBuilder) revise(s *SessionState, i int, e Entry) {
 }
 
 // chunk adds a piece to its message.
-func (b *StateBuilder) chunk(s *SessionState, role MessageRole, c *ContentChunk) {
+func (b *StateBuilder) chunk(role MessageRole, c *ContentChunk) {
+	if b.state == nil || b.openAt < 0 || b.open.Role != role || b.open.MessageID != c.MessageID {
+		b.openMessage(role, c)
+		if b.openAt < 0 {
+			return
+		}
+	}
+	b.open.content = b.open.content.add(c.Content)
+	if c.Meta != nil {
+		b.open.Meta = c.Meta
+	}
+	b.dirty = true
+	if len(b.observers) > 0 {
+		b.touched(b.openAt)
+	}
+}
+
+// openMessage opens the message that a chunk belongs to, if it belongs to any.
+func (b *StateBuilder) openMessage(role MessageRole, c *ContentChunk) {
+	s := b.write()
 	if role == MessageUser && b.echoed(s, c) {
 		return
 	}
 	i, ok := b.message(s, role, c.MessageID)
 	if !ok {
-		m := MessageEntry{EntryInfo: b.now(s), Role: role, MessageID: c.MessageID, Meta: c.Meta}
-		m.content = m.content.add(c.Content)
-		i = b.begin(s, m)
+		i = b.begin(s, MessageEntry{EntryInfo: b.now(s), Role: role, MessageID: c.MessageID})
 		if c.MessageID != "" {
 			s.index.put(role.key(c.MessageID), i)
 		}
-		return
 	}
-	m := s.entries.at(i).(MessageEntry)
-	m.content = m.content.add(c.Content)
-	m.Late = m.Late || b.late(s)
-	if c.Meta != nil {
-		m.Meta = c.Meta
-	}
-	b.revise(s, i, m)
+	b.open, b.openAt = s.entries.at(i).(MessageEntry), i
+	b.open.Late = b.open.Late || b.late(s)
 }
 
 // message finds the message that a chunk belongs to.
@@ -401,16 +455,6 @@ func (b *StateBuilder) upsert(s *SessionState, key entryKey, change func(was Ent
 	info := was.Info()
 	info.Late = info.Late || b.late(s)
 	b.revise(s, i, change(was).with(info))
-}
-
-// unknown keeps an update that was not understood.
-func (b *StateBuilder) unknown(s *SessionState, u UnknownSessionUpdate) {
-	if len(s.unknown) >= 2*MaxUnknown {
-		s.unknown = slices.Clone(s.unknown[len(s.unknown)-MaxUnknown:])
-	}
-	s.unknown = append(s.unknown, UnknownUpdate{u, s.entries.n})
-	s.unknowns++
-	b.changed(ChangedUnknown)
 }
 
 func (b *StateBuilder) setMode(s *SessionState, mode SessionModeID) {

@@ -46,6 +46,7 @@ type observer struct {
 	parts   StateParts
 	first   int // entries from here on are new to it
 	revised map[int]struct{}
+	last    int // the last one that was put into revised, -1 if none
 	wake    chan struct{}
 }
 
@@ -56,7 +57,7 @@ func (b *StateBuilder) changed(parts StateParts) {
 		o.parts |= parts
 		if parts == changedAll {
 			o.all, o.first = true, 0
-			clear(o.revised)
+			o.forget()
 		}
 		o.notify()
 	}
@@ -66,11 +67,17 @@ func (b *StateBuilder) changed(parts StateParts) {
 func (b *StateBuilder) touched(i int) {
 	for o := range b.observers {
 		o.parts |= ChangedEntries
-		if i < o.first {
+		if i < o.first && i != o.last {
 			o.revised[i] = struct{}{}
+			o.last = i
 		}
 		o.notify()
 	}
+}
+
+func (o *observer) forget() {
+	clear(o.revised)
+	o.last = -1
 }
 
 func (o *observer) notify() {
@@ -101,7 +108,7 @@ func (b *StateBuilder) take(o *observer) (c Change, s *SessionState, changed boo
 		}
 	}
 	o.all, o.parts, o.first = false, 0, s.entries.n
-	clear(o.revised)
+	o.forget()
 	return c, s, true, end, busy
 }
 
@@ -147,7 +154,7 @@ func (b *StateBuilder) changes(ctx context.Context, done <-chan struct{}, handle
 func (b *StateBuilder) observe() *observer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	o := &observer{all: true, parts: changedAll, revised: make(map[int]struct{}), wake: make(chan struct{}, 1)}
+	o := &observer{all: true, parts: changedAll, revised: make(map[int]struct{}), last: -1, wake: make(chan struct{}, 1)}
 	if b.observers == nil {
 		b.observers = make(map[*observer]struct{})
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // pageSize is how many entries are copied when one of them changes after a snapshot.
-const pageSize = 32
+const pageSize = 64
 
 // A page holds entries. Only the edition that made it may write to it.
 type page struct {
@@ -15,29 +15,44 @@ type page struct {
 }
 
 // A transcript is a list of entries that grows at its end. Copies of it share pages: one
-// written to in a later edition is copied first, so that a copy never changes.
+// written to in a later edition is copied first, so that a copy never changes. The entry
+// that was written last stays out of the pages, since it is mostly the next one, too.
 type transcript struct {
 	pages   []*page
 	n       int
 	edition uint64 // that made pages
+	hot     Entry  // entry hotAt, if it is not nil
+	hotAt   int
 }
 
-func (t *transcript) at(i int) Entry { return t.pages[i/pageSize].entries[i%pageSize] }
+func (t *transcript) at(i int) Entry {
+	if t.hot != nil && t.hotAt == i {
+		return t.hot
+	}
+	return t.pages[i/pageSize].entries[i%pageSize]
+}
 
 // add appends an entry and returns its index.
 func (t *transcript) add(e Entry, edition uint64) int {
-	i := t.n
-	if i%pageSize == 0 {
-		t.own(edition)
-		t.pages = append(t.pages, &page{edition: edition})
-	}
 	t.n++
-	t.set(i, e, edition)
-	return i
+	t.set(t.n-1, e, edition)
+	return t.n - 1
 }
 
 // set replaces an entry.
 func (t *transcript) set(i int, e Entry, edition uint64) {
+	if t.hot != nil && t.hotAt != i {
+		t.store(t.hotAt, t.hot, edition)
+	}
+	t.hot, t.hotAt = e, i
+}
+
+// store puts an entry into its page.
+func (t *transcript) store(i int, e Entry, edition uint64) {
+	if i/pageSize == len(t.pages) {
+		t.own(edition)
+		t.pages = append(t.pages, &page{edition: edition})
+	}
 	p := t.pages[i/pageSize]
 	if p.edition != edition {
 		t.own(edition)

@@ -14,11 +14,11 @@ func (b *StateBuilder) setup(modes *SessionModeState, options []SessionConfigOpt
 	if modes != nil {
 		m := *modes
 		m.AvailableModes = slices.Clone(m.AvailableModes)
-		b.write().modes = &m
+		b.writeParts().modes = &m
 		b.changed(ChangedModes)
 	}
 	if options != nil {
-		b.write().config = slices.Clone(options)
+		b.writeParts().config = slices.Clone(options)
 		b.changed(ChangedConfigOptions)
 	}
 }
@@ -28,7 +28,7 @@ func (b *StateBuilder) setup(modes *SessionModeState, options []SessionConfigOpt
 func (b *StateBuilder) BeginTurn(prompt ...ContentBlock) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.write()
+	s := b.writeParts()
 	s.turn = TurnState{Number: s.turn.Number + 1, Running: true}
 	b.over = false
 	b.turnFirst, b.joinFrom, b.echo = s.entries.n, s.entries.n, echoOf(prompt)
@@ -48,7 +48,7 @@ func (b *StateBuilder) EndTurn(number int, result PromptResponse, err error) {
 	if b.state == nil || b.state.turn.Number != number || !b.state.turn.Running {
 		return
 	}
-	s := b.write()
+	s := b.writeParts()
 	if err != nil {
 		result = PromptResponse{}
 	}
@@ -64,7 +64,8 @@ func (b *StateBuilder) EndTurn(number int, result PromptResponse, err error) {
 func (b *StateBuilder) answered(number int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.over = b.state != nil && b.state.turn.Number == number
+	b.write() // what is open is closed
+	b.over = b.state.turn.Number == number
 }
 
 // Cancel tells that the turn is asked to end. Its tool calls that have not ended are marked
@@ -72,7 +73,7 @@ func (b *StateBuilder) answered(number int) {
 func (b *StateBuilder) Cancel() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.write()
+	s := b.writeParts()
 	if s.turn.Running {
 		s.turn.Cancelling = true
 		b.changed(ChangedTurn)
@@ -117,7 +118,7 @@ func (b *StateBuilder) beginLoad() (undo func()) {
 	b.snapshot()
 	was := b.built
 	b.replace(newBuilt())
-	b.state.turn.Loading = true
+	b.writeParts().turn.Loading = true
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -131,7 +132,7 @@ func (b *StateBuilder) beginLoad() (undo func()) {
 func (b *StateBuilder) endLoad(modes *SessionModeState, options []SessionConfigOption) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.write().turn.Loading = false
+	b.writeParts().turn.Loading = false
 	b.changed(ChangedTurn)
 	b.setup(modes, options)
 }
