@@ -79,8 +79,14 @@ func sessionsAreIndependent(ctx context.Context, s *subject) error {
 	if err != nil {
 		return err
 	}
-	long, runs := s.longPrompt()
-	a, err := d.startPrompt(ctx, first, long)
+	blocks, runs := s.longPrompt()
+	start := d.startPrompt
+	if runs { // the second turn comes when the first one has begun
+		start = func(ctx context.Context, id acp.SessionID, _ []acp.ContentBlock) (string, error) {
+			return s.running(ctx, d, id)
+		}
+	}
+	a, err := start(ctx, first, blocks)
 	if err != nil {
 		return err
 	}
