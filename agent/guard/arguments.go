@@ -29,9 +29,6 @@ func (e *SecretError) Error() string {
 // between: it can reach the network, and so the person is to be asked with what is given here. The result is args itself
 // if there is nothing to put back. The error is a [*SecretError], an answer to the model.
 func (g *Guard) Arguments(args json.RawMessage) (json.RawMessage, error) {
-	if g.scanner == nil {
-		return args, nil
-	}
 	if !bytes.ContainsRune(args, '[') && !bytes.Contains(args, []byte(`\u005`)) {
 		return args, nil
 	}
@@ -55,13 +52,14 @@ func (g *Guard) Arguments(args json.RawMessage) (json.RawMessage, error) {
 	return out, nil
 }
 
-// checkJSON is [Guard.check] for JSON. A value is also judged by the name of its member, if named.
-func (g *Guard) checkJSON(args json.RawMessage, named bool) checked {
+// checkJSON is check for JSON. A value is also judged by the name of its member, if named.
+func (p *pass) checkJSON(args json.RawMessage, named bool) checked {
+	g := p.guard
 	var all []finding
 	out, ok := eachString(args, func(name, text string, quoted bool) (string, bool) {
 		g.ledger.reserve(text)
-		spans := g.scanner.Scan(text)
-		if named && name != "" && quoted && g.scanner.Assigned(name, text) {
+		spans := p.scanner.Scan(text)
+		if named && name != "" && quoted && p.scanner.Assigned(name, text) {
 			spans = []detect.Span{{Start: 0, End: len(text), Kind: detect.Secret, Rule: "assignment"}}
 		}
 		redacted, found, changed := g.replace(text, spans, g.replaces)
@@ -73,7 +71,7 @@ func (g *Guard) checkJSON(args json.RawMessage, named bool) checked {
 		return redacted, changed
 	})
 	if !ok {
-		return g.check(string(args))
+		return p.check(string(args))
 	}
 	return checked{clean: bytes.Equal(out, args), text: string(out), found: all}
 }

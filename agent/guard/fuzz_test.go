@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wherry-acp/wherry/agent/guard/detect"
 	"github.com/wherry-acp/wherry/agent/model"
 )
 
@@ -31,7 +32,7 @@ func FuzzRestoreUndoesRedact(f *testing.F) {
 		if got := g.Restore(redacted); got != text {
 			t.Fatalf("%q became %q and came back as %q", text, redacted, got)
 		}
-		if spans := g.scanner.Scan(text); len(spans) == 0 && redacted != text {
+		if spans := spansOf(t, g, text); len(spans) == 0 && redacted != text {
 			t.Fatalf("%q has no span and became %q", text, redacted)
 		}
 		r := g.Restorer()
@@ -60,7 +61,7 @@ func FuzzOutgoing(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spans := g.scanner.Scan(text)
+		spans := spansOf(t, g, text)
 		if len(spans) == 0 && out.System != text {
 			t.Fatalf("%q has no span and became %q", text, out.System)
 		}
@@ -84,6 +85,15 @@ func FuzzOutgoing(f *testing.F) {
 			t.Fatalf("a secret of %q came back", text)
 		}
 	})
+}
+
+func spansOf(t *testing.T, g *Guard, text string) []detect.Span {
+	t.Helper()
+	s, err := g.scanner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Scan(text)
 }
 
 func quote(t *testing.T, text string) []byte {

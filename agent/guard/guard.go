@@ -11,6 +11,8 @@ package guard
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync"
 
 	"github.com/wherry-acp/wherry/agent/guard/detect"
 	"github.com/wherry-acp/wherry/agent/model"
@@ -18,35 +20,33 @@ import (
 
 // Guard checks the requests of one session. It is safe for concurrent use.
 type Guard struct {
-	policy  Policy
-	refuses error           // why everything is refused; nil for not
-	scanner *detect.Scanner // nil if nothing is looked for
+	policy Policy
+	// scanner gives what finds spans, made when it is first needed; nil without an error if nothing is looked for. With an
+	// error everything is refused.
+	scanner func() (*detect.Scanner, error)
 	ledger  *ledger
 	seen    *seen
 }
 
 // New gives a guard for one session. It never fails: with a policy that cannot be used it refuses everything, as an
-// [*UnusableError] that says why.
+// [*UnusableError] that says why. It costs nothing; the first text that is checked in a process has the rules read.
 func New(policy Policy) *Guard {
-	g := &Guard{policy: policy, ledger: newLedger(), seen: newSeen()}
-	if err := policy.Err(); err != nil {
-		g.refuses = &UnusableError{Err: err}
-		return g
+	return &Guard{policy: policy, ledger: newLedger(), seen: newSeen(), scanner: sync.OnceValues(policy.scanner)}
+}
+
+// scanner makes what finds the spans that the policy is about.
+func (p Policy) scanner() (*detect.Scanner, error) {
+	if err := p.Err(); err != nil {
+		return nil, &UnusableError{Err: err}
 	}
-	options := detect.Options{
-		Secrets: policy.Secrets != SecretsOff, Personal: policy.PII == PIIRedact || policy.PII == PIIRefuse,
-		Names: policy.Names, SecretPath: policy.SecretPath,
+	if !p.secrets() && !p.personal() {
+		return nil, nil
 	}
-	if !options.Secrets && !options.Personal {
-		return g
-	}
-	scanner, err := detect.New(options)
+	s, err := detect.New(detect.Options{Secrets: p.secrets(), Personal: p.personal(), Names: p.Names, SecretPath: p.SecretPath})
 	if err != nil {
-		g.refuses = &UnusableError{Err: err}
-		return g
+		return nil, &UnusableError{Err: err}
 	}
-	g.scanner = scanner
-	return g
+	return s, nil
 }
 
 // Outgoing gives the request as it may be sent. It changes neither req nor what it refers to; parts without findings are
@@ -57,10 +57,11 @@ func New(policy Policy) *Guard {
 // A text that was checked before costs no more than its digest. The error is an [*UnusableError], a [*RefusedError] or the
 // context's; with an error there is no request.
 func (g *Guard) Outgoing(ctx context.Context, req model.Request) (model.Request, Report, error) {
-	if g.refuses != nil {
-		return model.Request{}, Report{}, g.refuses
+	scanner, err := g.scanner()
+	if err != nil {
+		return model.Request{}, Report{}, err
 	}
-	p := &pass{guard: g, report: Report{Replaced: Counts{}, Places: Counts{}}}
+	p := &pass{guard: g, scanner: scanner, report: Report{Replaced: Counts{}, Places: Counts{}}}
 	out := req
 	out.System = p.text(req.System, place{what: "the system prompt"})
 	out.Messages = p.messages(ctx, req.Messages)
@@ -77,14 +78,15 @@ func (g *Guard) Outgoing(ctx context.Context, req model.Request) (model.Request,
 // Redact gives a text with placeholders in place of everything that the policy looks for, also where it would refuse a
 // request. The error is an [*UnusableError].
 func (g *Guard) Redact(text string) (string, error) {
-	if g.refuses != nil {
-		return "", g.refuses
+	scanner, err := g.scanner()
+	if err != nil {
+		return "", err
 	}
-	if g.scanner == nil {
+	if scanner == nil {
 		return text, nil
 	}
 	g.ledger.reserve(text)
-	redacted, _, _ := g.replace(text, g.scanner.Scan(text), func(detect.Kind) bool { return true })
+	redacted, _, _ := g.replace(text, scanner.Scan(text), func(detect.Kind) bool { return true })
 	return redacted, nil
 }
 
@@ -97,28 +99,22 @@ func (g *Guard) Restore(text string) string {
 }
 
 // restores tells whether there can be anything to put back.
-func (g *Guard) restores() bool { return g.scanner != nil && g.policy.PII == PIIRedact }
+func (g *Guard) restores() bool { return g.policy.PII == PIIRedact }
 
 // Instructions is what a model is to know of placeholders, for its system prompt; empty if there will be none. It is the
 // same all through a session.
 func (g *Guard) Instructions() string {
-	if g.scanner == nil {
-		return ""
+	var all []string
+	if g.policy.secrets() {
+		all = append(all, "Secrets are replaced before you see them: [SECRET-1] stands for a password, key or token. You cannot get at "+
+			"the value, and a call whose arguments have such a placeholder is refused; leave the text around it as it is.")
 	}
-	text := "Secrets are replaced before you see them: [SECRET-1] stands for a password, key or token. You cannot get at the " +
-		"value, and a call whose arguments have such a placeholder is refused; leave the text around it as it is."
-	if g.policy.Secrets == SecretsOff {
-		text = ""
+	if g.restores() {
+		all = append(all, "Personal data is replaced before you see it, by placeholders such as [EMAIL-1] or [NAME-2]. The same "+
+			"placeholder is always the same value. Use it as you would use the value, exactly as it is written: it is put back in "+
+			"what the person reads and in the files you edit.")
 	}
-	if g.policy.PII == PIIRedact {
-		if text != "" {
-			text += " "
-		}
-		text += "Personal data is replaced too, by placeholders such as [EMAIL-1] or [NAME-2]. The same placeholder is always the " +
-			"same value. Use it as you would use the value, exactly as it is written: it is put back in what the person reads " +
-			"and in the files you edit."
-	}
-	return text
+	return strings.Join(all, " ")
 }
 
 // UnusableError says that nothing can be sent, because what may be sent is not known.

@@ -13,6 +13,7 @@ import (
 // pass is one walk through a request.
 type pass struct {
 	guard   *Guard
+	scanner *detect.Scanner // nil if nothing is looked for
 	report  Report
 	refused []Found
 }
@@ -123,13 +124,13 @@ func (p *pass) tools(tools []model.ToolSpec) []model.ToolSpec {
 // text checks a text and gives it as it may be sent.
 func (p *pass) text(text string, at place) string {
 	g := p.guard
-	if text == "" || g.scanner == nil {
+	if text == "" || p.scanner == nil {
 		return text
 	}
 	key := g.seen.text(text)
 	c, ok := g.seen.get(key)
 	if !ok {
-		c = g.check(text)
+		c = p.check(text)
 		g.seen.put(key, c)
 	}
 	p.count(&c, at)
@@ -142,13 +143,13 @@ func (p *pass) text(text string, at place) string {
 // arguments checks JSON. It stays valid if it is.
 func (p *pass) arguments(args json.RawMessage, at place, named bool) (out json.RawMessage, differs bool) {
 	g := p.guard
-	if len(args) == 0 || g.scanner == nil {
+	if len(args) == 0 || p.scanner == nil {
 		return args, false
 	}
 	key := g.seen.json(args, named)
 	c, ok := g.seen.get(key)
 	if !ok {
-		c = g.checkJSON(args, named)
+		c = p.checkJSON(args, named)
 		g.seen.put(key, c)
 	}
 	p.count(&c, at)
@@ -179,9 +180,10 @@ func (p *pass) count(c *checked, at place) {
 }
 
 // check looks at a text that was not seen before.
-func (g *Guard) check(text string) checked {
+func (p *pass) check(text string) checked {
+	g := p.guard
 	g.ledger.reserve(text)
-	redacted, found, changed := g.replace(text, g.scanner.Scan(text), g.replaces)
+	redacted, found, changed := g.replace(text, p.scanner.Scan(text), g.replaces)
 	if !changed {
 		return checked{clean: true, found: found}
 	}

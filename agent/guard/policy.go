@@ -103,6 +103,12 @@ func explain(err error) error {
 	return err
 }
 
+// secrets tells whether secrets are looked for.
+func (p Policy) secrets() bool { return p.Secrets != SecretsOff }
+
+// personal tells whether personal data is looked for.
+func (p Policy) personal() bool { return p.PII == PIIRedact || p.PII == PIIRefuse }
+
 // Err tells why the policy is not known, or what is wrong with it; nil if it can be used.
 func (p Policy) Err() error {
 	if p.broken != nil {

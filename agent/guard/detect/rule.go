@@ -25,7 +25,8 @@ type rule struct {
 	anchored bool   // a match begins where a keyword begins
 	boundary bool   // and there must be a word boundary
 	literal  string // anchored: what a match begins with, exactly
-	assigns  bool   // anchored: an operator must follow soon after the keyword
+	assigns  bool   // anchored: an operator and a value must follow soon after the keyword
+	bare     bool   // and the value is letters, digits and few signs, with an end that shows
 	width    int    // of the longest match, bytes; longest if there is none
 }
 
@@ -52,6 +53,7 @@ func (r *rule) compile() {
 	if shorter, ok := cutName(expr); ok && r.beginsWithKeyword(parse(shorter)) {
 		expr, r.anchored = shorter, true
 		r.assigns = strings.Contains(expr, operator)
+		r.bare = r.accept != nil
 	}
 	tree := parse(expr)
 	if !r.anchored {
@@ -129,7 +131,7 @@ func (r *rule) mayBegin(text string, start, end int) bool {
 	if !strings.HasPrefix(text[start:], r.literal) {
 		return false
 	}
-	return !r.assigns || valueFollows(text[end:])
+	return !r.assigns || valueFollows(text[end:], r.bare)
 }
 
 // match runs an anchored expression, on no more of the text than it can match.
@@ -145,10 +147,14 @@ func (r *rule) match(text string, start int) []int {
 // shortestValue is how long a value is that any of the rules for assignments takes, in bytes.
 const shortestValue = 8
 
+// longestBare is how long a value of the rule for any telling name is, if it has an equals sign in its middle.
+const longestBare = 160
+
 // valueFollows tells whether text goes on like the rest of a name, then with something that assigns, then with a value
-// that has a digit or a sign in it: letters alone are no secret to any of these rules.
-func valueFollows(text string) bool {
-	text = text[:min(len(text), 128)]
+// that has a digit or a sign in it: letters alone are no secret to any of these rules. A bare value must also end where
+// the rule has it end.
+func valueFollows(text string, bare bool) bool {
+	text = text[:min(len(text), 128+longest)]
 	i := 0
 	for i < len(text) && strings.IndexByte("=:>|?,", text[i]) < 0 {
 		if c := text[i]; i == 64 || !isWord(c) && strings.IndexByte(" \t.-'\"\r\n", c) < 0 {
@@ -160,14 +166,17 @@ func valueFollows(text string) bool {
 		i++
 	}
 	telling := false
-	for n := 0; i < len(text) && strings.IndexByte("'\"` \t\r\n;", text[i]) < 0; i++ {
-		n++
+	from := i
+	for ; i < len(text) && strings.IndexByte("'\"` \t\r\n;", text[i]) < 0; i++ {
 		telling = telling || isDigit(text[i]) || !isWord(text[i]) && text[i] != '.' && text[i] != '-'
-		if telling && n >= shortestValue {
+		if bare && !isWord(text[i]) && strings.IndexByte(".=-+/", text[i]) < 0 {
+			return telling && i-from >= shortestValue && text[i] == '\\'
+		}
+		if !bare && telling && i-from+1 >= shortestValue {
 			return true
 		}
 	}
-	return false
+	return telling && i-from >= shortestValue && (i-from <= longestBare || strings.IndexByte(text[from:i-2], '=') < 0)
 }
 
 // take adds the secret of a match at m, counted from base, unless something speaks against it.
