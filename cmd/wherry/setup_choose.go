@@ -355,6 +355,10 @@ func (s *setup) try(service provider.Service, id, key, baseURL string) error {
 			s.say("%s", event.Reason)
 		}
 	}
+	if strings.TrimSpace(answer.String()) == "" {
+		s.say("It answers, without a word.")
+		return nil
+	}
 	s.say("It answers: %s", clipped(firstLine(answer.String())))
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"text/template"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -33,15 +32,14 @@ type editor struct {
 	file func(get func(string) string) string
 	// agent is the entry in that file.
 	agent func(command string) agentServer
-	// settings are what to put where, as text; COMMAND is the path of this program.
+	// settings are what to put where, for an editor without such a file.
 	settings []setting
 }
 
 // setting is a piece of configuration to paste.
 type setting struct {
 	where string // "init.lua, with CodeCompanion"
-	text  string // a template with the function str, which quotes as the language does
-	quote func(string) string
+	text  string // with COMMAND for the path of this program, quoted
 }
 
 func editors() []editor {
@@ -59,10 +57,10 @@ func editors() []editor {
 			},
 		},
 		{id: "neovim", title: "Neovim", settings: []setting{
-			{where: "with CodeCompanion", quote: quoteLua, text: codeCompanion},
-			{where: "with avante.nvim", quote: quoteLua, text: avante},
+			{where: "with CodeCompanion", text: codeCompanion},
+			{where: "with avante.nvim", text: avante},
 		}},
-		{id: "emacs", title: "Emacs", settings: []setting{{where: "with agent-shell", quote: quoteLisp, text: agentShell}}},
+		{id: "emacs", title: "Emacs", settings: []setting{{where: "with agent-shell", text: agentShell}}},
 	}
 }
 
@@ -82,7 +80,7 @@ const codeCompanion = `require("codecompanion").setup({
         return require("codecompanion.adapters").extend("opencode", {
           name = "wherry",
           formatted_name = "wherry",
-          commands = { default = { {{str .}}, "acp" } },
+          commands = { default = { COMMAND, "acp" } },
         })
       end,
     },
@@ -93,7 +91,7 @@ const codeCompanion = `require("codecompanion").setup({
 const avante = `require("avante").setup({
   provider = "wherry",
   acp_providers = {
-    wherry = { command = {{str .}}, args = { "acp" } },
+    wherry = { command = COMMAND, args = { "acp" } },
   },
 })
 `
@@ -107,7 +105,7 @@ const agentShell = `(with-eval-after-load 'agent-shell
                 :shell-prompt "wherry> "
                 :shell-prompt-regexp "wherry> "
                 :client-maker (lambda (buffer)
-                                (acp-make-client :command {{str .}}
+                                (acp-make-client :command COMMAND
                                                  :command-params '("acp")
                                                  :context-buffer buffer)))))
 `
@@ -120,25 +118,13 @@ func (e editor) snippets(command string, get func(string) string) ([]setting, er
 	}
 	var out []setting
 	for _, s := range e.settings {
-		t, err := template.New(e.id).Funcs(template.FuncMap{"str": s.quote}).Parse(s.text)
-		if err != nil {
-			return nil, err
-		}
-		var b strings.Builder
-		if err := t.Execute(&b, command); err != nil {
-			return nil, err
-		}
-		out = append(out, setting{where: s.where, text: b.String()})
+		out = append(out, setting{where: s.where, text: strings.ReplaceAll(s.text, "COMMAND", quote(command))})
 	}
 	return out, nil
 }
 
-func quoteLua(s string) string { return quoteBackslash(s) }
-
-func quoteLisp(s string) string { return quoteBackslash(s) }
-
-// quoteBackslash writes a string as Lua and Emacs Lisp both read it.
-func quoteBackslash(s string) string {
+// quote writes a string as Lua and Emacs Lisp both read it.
+func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(s) + `"`
 }
 
