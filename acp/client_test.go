@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/wherry-acp/wherry/acp"
+	"github.com/wherry-acp/wherry/acp/acptest"
 	"github.com/wherry-acp/wherry/acp/transport"
 )
 
@@ -298,16 +299,19 @@ func TestAPermissionThatTheAgentTakesBackIsAnsweredCancelled(t *testing.T) {
 }
 
 func TestWithoutAPermissionHandlerNothingIsAllowed(t *testing.T) {
-	a, w := agentWire(t, nil)
-	w.session(a)
-	w.send(`{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"n","name":"No","kind":"reject_once"}]}}`)
-	w.want(`"optionId":"n"`)
-	w.send(`{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}`)
-	w.want(`"outcome":"cancelled"`)
-	w.send(`{"jsonrpc":"2.0","id":"f","method":"fs/read_text_file","params":{"sessionId":"s","path":"/etc/passwd"}}`)
-	w.want(`"id":"f","error":{"code":-32601`)
-	w.send(`{"jsonrpc":"2.0","id":"t","method":"terminal/create","params":{"sessionId":"s","command":"ls"}}`)
-	w.want(`"id":"t","error":{"code":-32601`)
+	ask := `{"sessionId":"$s","toolCall":{"toolCallId":"t"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}%s]}`
+	agent := acptest.Script{Steps: []acptest.Step{
+		acptest.Handshake(nil),
+		acptest.Expect("_start").With(`"$s"`),
+		acptest.Call("session/request_permission", fmt.Sprintf(ask, `,{"optionId":"n","name":"No","kind":"reject_once"}`)).With(`{"outcome":{"outcome":"selected","optionId":"n"}}`),
+		acptest.Call("session/request_permission", fmt.Sprintf(ask, "")).With(`{"outcome":{"outcome":"cancelled"}}`),
+		acptest.Call("fs/read_text_file", `{"sessionId":"$s","path":"/etc/passwd"}`).Fails(acp.CodeMethodNotFound),
+		acptest.Call("terminal/create", `{"sessionId":"$s","command":"ls"}`).Fails(acp.CodeMethodNotFound),
+		acptest.Reply("_start", nil),
+	}}.Agent(t, nil)
+	if err := agent.CallExtension(t.Context(), "_start", "s", nil); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestATurnThatTheAgentDoesNotEndAfterCancelFailsAfterTheGrace(t *testing.T) {
@@ -437,16 +441,18 @@ func TestUpdatesOfASessionThatIsBeingMadeWaitUntilItIsKnown(t *testing.T) {
 
 func TestAnAgentOfAnotherVersionIsAClearError(t *testing.T) {
 	mine, theirs := transport.Pipe()
-	w := &wire{t, theirs}
-	got := make(chan error, 1)
-	go func() { _, err := acp.Connect(context.Background(), mine, nil); got <- err }()
-	w.want(`"protocolVersion":1`)
-	w.send(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":7}}`)
-	if err := <-got; !errors.Is(err, acp.ErrProtocolVersion) || !strings.Contains(err.Error(), "version 7") {
+	played := make(chan error, 1)
+	go func() {
+		played <- acptest.Script{Steps: []acptest.Step{
+			acptest.Expect("initialize").With(`{"protocolVersion":1}`).Reply(`{"protocolVersion":7}`),
+			acptest.ExpectEnd(),
+		}}.Serve(context.Background(), theirs)
+	}()
+	if _, err := acp.Connect(t.Context(), mine, nil); !errors.Is(err, acp.ErrProtocolVersion) || !strings.Contains(err.Error(), "version 7") {
 		t.Errorf("connect: %v", err)
 	}
-	if _, err := theirs.Read(t.Context()); !errors.Is(err, io.EOF) {
-		t.Errorf("the connection is still open: %v", err)
+	if err := <-played; err != nil {
+		t.Error(err)
 	}
 }
 

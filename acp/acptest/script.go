@@ -88,8 +88,9 @@ func (e *ScriptError) Unwrap() error { return e.Err }
 // Serve plays the script on t and closes it. After the last step it waits until the peer
 // ends the connection, and nothing else may come; a script that shall not wait ends with
 // [HangUp]. The error is a *ScriptError, or that of ctx.
-func (s Script) Serve(ctx context.Context, t acp.Transport) error {
-	st := newStage(&s, t)
+func (s Script) Serve(ctx context.Context, t acp.Transport) error { return newStage(&s, t).serve(ctx) }
+
+func (st *stage) serve(ctx context.Context) error {
 	done := make(chan struct{})
 	rctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -97,8 +98,9 @@ func (s Script) Serve(ctx context.Context, t acp.Transport) error {
 		st.read(rctx)
 	}()
 	err := st.perform(ctx)
+	st.pause(true)
 	cancel()
-	_ = t.Close()
+	_ = st.t.Close()
 	<-done
 	return err
 }
@@ -114,37 +116,32 @@ func (s Script) ServeStdio(ctx context.Context) error {
 }
 
 // Agent plays the script as the agent of a client, which it connects and returns. When
-// the test ends the client closes, and a script that has failed or not come to its end
-// fails the test. opts may be nil.
+// the test ends, and the script has nothing more to do by itself, the client closes; a
+// script that has failed or not come to its end fails the test. opts may be nil.
 func (s Script) Agent(tb testing.TB, opts *acp.ClientOptions) *acp.RemoteAgent {
 	tb.Helper()
 	mine, theirs := transport.Pipe()
-	wait := s.start(tb, theirs)
-	remote, err := acp.Connect(context.Background(), mine, opts)
-	if err != nil {
-		_ = mine.Close()
-		wait()
-		tb.Fatalf("connect to the scripted agent: %v", err)
-	}
-	tb.Cleanup(func() {
-		_ = remote.Close()
-		_ = remote.Wait()
-		wait()
-	})
-	return remote
-}
-
-// start plays the script in a goroutine; the returned function waits for it.
-func (s Script) start(tb testing.TB, t acp.Transport) (wait func()) {
-	tb.Helper()
+	st := newStage(&s, theirs)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := s.Serve(context.Background(), t); err != nil {
+		if err := st.serve(context.Background()); err != nil {
 			tb.Error(err)
 		}
 	}()
-	return func() { <-done }
+	remote, err := acp.Connect(context.Background(), mine, opts)
+	if err != nil {
+		_ = mine.Close()
+		<-done
+		tb.Fatalf("connect to the scripted agent: %v", err)
+	}
+	tb.Cleanup(func() {
+		st.rest()
+		_ = remote.Close()
+		_ = remote.Wait()
+		<-done
+	})
+	return remote
 }
 
 // Client plays the script as the client of an agent, and then hangs up. It fails the test

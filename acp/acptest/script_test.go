@@ -230,6 +230,35 @@ func TestAScriptThatIsNotPlayedToItsEndFailsTheTest(t *testing.T) {
 	}
 }
 
+func TestAScriptThatStillTalksByItselfIsNotCutShortByTheEndOfTheTest(t *testing.T) {
+	asked := 0
+	t.Run("inner", func(t *testing.T) {
+		agent := acptest.Script{Steps: []acptest.Step{
+			acptest.Handshake(nil),
+			acptest.Expect("session/new").Reply(`{"sessionId":"s"}`),
+			acptest.Await("a moment", closedWhen(20*time.Millisecond)),
+			acptest.Call("_ask", nil).With("1"),
+			acptest.Call("_ask", nil).With("2"),
+		}}.Agent(t, &acp.ClientOptions{Extensions: map[string]acp.Extension{"_ask": acp.ExtensionRequest(func(context.Context, any) (int, error) {
+			asked++
+			return asked, nil
+		})}})
+		if _, err := agent.NewSession(t.Context(), acp.NewSessionRequest{Cwd: "/w"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if asked != 2 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+// closedWhen returns a channel that is closed after d.
+func closedWhen(d time.Duration) <-chan struct{} {
+	c := make(chan struct{})
+	time.AfterFunc(d, func() { close(c) })
+	return c
+}
+
 // childScript is what a child process of the tests plays.
 var childScript = acptest.Script{Name: "child", Steps: []acptest.Step{
 	acptest.RawBytes("a banner\n"),

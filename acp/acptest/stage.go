@@ -29,7 +29,9 @@ type stage struct {
 	inbox  chan message
 
 	mu     sync.Mutex
+	change *sync.Cond
 	ending error // of the reader
+	paused bool  // the player waits for the peer to do something by itself, or has ended
 
 	// Of the player.
 	vars   variables
@@ -41,9 +43,29 @@ type stage struct {
 }
 
 func newStage(s *Script, t acp.Transport) *stage {
-	return &stage{
+	st := &stage{
 		script: s, t: t, inbox: make(chan message, 1024), vars: make(variables),
 		open: make(map[string]jsontext.Value), calls: make(map[string]string),
+	}
+	st.change = sync.NewCond(&st.mu)
+	return st
+}
+
+// pause notes whether the player waits for the peer to do something by itself.
+func (st *stage) pause(paused bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.paused = paused
+	st.change.Broadcast()
+}
+
+// rest waits until the script can do nothing more by itself. Each step is bounded, and so
+// is this.
+func (st *stage) rest() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for !st.paused {
+		st.change.Wait()
 	}
 }
 
@@ -79,19 +101,34 @@ func (st *stage) end() error {
 // next takes the next message that is not to be ignored.
 func (st *stage) next(ctx context.Context) (message, error) {
 	for {
-		select {
-		case m, ok := <-st.inbox:
-			if !ok {
-				return m, errEnded
-			}
-			if st.ignored(&m) {
-				continue
-			}
-			st.note("← ", m.text)
-			return m, nil
-		case <-ctx.Done():
-			return message{}, ctx.Err()
+		m, ok, err := st.take(ctx)
+		switch {
+		case err != nil:
+			return m, err
+		case !ok:
+			return m, errEnded
+		case st.ignored(&m):
+			continue
 		}
+		st.note("← ", m.text)
+		return m, nil
+	}
+}
+
+// take takes the next message; ok is false when there will be no more.
+func (st *stage) take(ctx context.Context) (m message, ok bool, err error) {
+	select {
+	case m, ok = <-st.inbox:
+		return m, ok, nil
+	default:
+	}
+	st.pause(len(st.calls) == 0)
+	defer st.pause(false)
+	select {
+	case m, ok = <-st.inbox:
+		return m, ok, nil
+	case <-ctx.Done():
+		return m, false, ctx.Err()
 	}
 }
 
