@@ -3,68 +3,150 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"testing"
+	"runtime"
+	"time"
 
 	coder "github.com/coder/acp-go-sdk"
 
 	"github.com/wherry-acp/wherry/acp"
 )
 
-// samples are the two messages that make up most of a turn, as an agent sends them.
-var samples = []struct{ name, params string }{
-	{"agent_message_chunk", `{"sessionId":"sess_01JD8Q0V9X5T3M7K2B","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"The limit is set in transport/line.go, where "}}}`},
-	{"tool_call", `{"sessionId":"sess_01JD8Q0V9X5T3M7K2B","update":{"sessionUpdate":"tool_call","toolCallId":"call_12","title":"Edit transport/line.go","kind":"edit","status":"pending",` +
-		`"content":[{"type":"diff","path":"/home/ada/ferry/transport/line.go","oldText":"const limit = 1 << 20\n","newText":"const limit = 32 << 20\n"}],` +
-		`"locations":[{"path":"/home/ada/ferry/transport/line.go","line":14}],"rawInput":{"path":"transport/line.go","edits":[{"old":"1 << 20","new":"32 << 20"}]}}}`},
+// A message can be read and written by both SDKs.
+type message struct {
+	name, text               string
+	ourDecode, ourEncode     func() error
+	theirDecode, theirEncode func() error
 }
 
-// codecTable measures reading and writing the params of a session/update.
-func codecTable() (table, error) {
-	t := table{
-		title: "One session/update, in one goroutine",
-		head:  []string{"", "wherry", "coder", "coder/wherry", "wherry", "coder"},
-		unit:  []string{"", "ns", "ns", "", "B, allocs", "B, allocs"},
+// newMessage makes a message of the types that the two SDKs have for it.
+func newMessage[O, T any, P interface {
+	*O
+	acp.Message
+}](name, text string) (message, error) {
+	data := []byte(text)
+	ours, theirs := P(new(O)), new(T)
+	if err := (acp.Codec{}).Unmarshal(data, ours); err != nil {
+		return message{}, fmt.Errorf("decode %s with wherry: %w", name, err)
 	}
-	for _, s := range samples {
-		data := []byte(s.params)
-		var ours acp.SessionNotification
-		if err := (acp.Codec{}).Unmarshal(data, &ours); err != nil {
-			return table{}, fmt.Errorf("decode %s with wherry: %w", s.name, err)
+	if err := json.Unmarshal(data, theirs); err != nil {
+		return message{}, fmt.Errorf("decode %s with coder: %w", name, err)
+	}
+	return message{
+		name: name, text: text,
+		ourDecode:   func() error { return (acp.Codec{}).Unmarshal(data, P(new(O))) },
+		theirDecode: func() error { return json.Unmarshal(data, new(T)) },
+		ourEncode:   func() error { _, err := (acp.Codec{}).Append(nil, ours); return err },
+		theirEncode: func() error { _, err := json.Marshal(theirs); return err },
+	}, nil
+}
+
+const sessionHead = `{"sessionId":"sess_01JD8Q0V9X5T3M7K2B",`
+
+// toolCallBody is what a tool call and a question about it have: an edit with its diff, a text, where it is and the input.
+const toolCallBody = `"toolCallId":"call_12","title":"Edit transport/line.go","kind":"edit","status":"pending",` +
+	`"content":[{"type":"content","content":{"type":"text","text":"Raise the limit of a line to what the reference implementation has."}},` +
+	`{"type":"diff","path":"/home/ada/ferry/transport/line.go","oldText":"const limit = 1 << 20\n","newText":"const limit = 32 << 20\n"}],` +
+	`"locations":[{"path":"/home/ada/ferry/transport/line.go","line":14}],"rawInput":{"path":"transport/line.go","edits":[{"old":"1 << 20","new":"32 << 20"}]}`
+
+// messages returns the kinds that a turn is made of, as peers send them.
+func messages() ([]message, error) {
+	var all []message
+	var failed error
+	add := func(m message, err error) {
+		all = append(all, m)
+		if failed == nil {
+			failed = err
 		}
-		var theirs coder.SessionNotification
-		if err := json.Unmarshal(data, &theirs); err != nil {
-			return table{}, fmt.Errorf("decode %s with coder: %w", s.name, err)
+	}
+	add(newMessage[acp.SessionNotification, coder.SessionNotification]("agent_message_chunk",
+		sessionHead+`"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"The limit is set in transport/line.go, where "}}}`))
+	add(newMessage[acp.SessionNotification, coder.SessionNotification]("tool_call",
+		sessionHead+`"update":{"sessionUpdate":"tool_call",`+toolCallBody+`}}`))
+	add(newMessage[acp.SessionNotification, coder.SessionNotification]("tool_call_update",
+		sessionHead+`"update":{"sessionUpdate":"tool_call_update","toolCallId":"call_12","status":"completed",`+
+			`"content":[{"type":"content","content":{"type":"text","text":"ok  \tferry/transport\t0.412s\nok  \tferry/wire\t0.120s\n"}}]}}`))
+	add(newMessage[acp.SessionNotification, coder.SessionNotification]("plan",
+		sessionHead+`"update":{"sessionUpdate":"plan","entries":[{"content":"Find where the limit is set","priority":"high","status":"completed"},`+
+			`{"content":"Raise it and say why","priority":"high","status":"in_progress"},{"content":"Run the tests","priority":"medium","status":"pending"}]}}`))
+	add(newMessage[acp.RequestPermissionRequest, coder.RequestPermissionRequest]("request_permission",
+		sessionHead+`"toolCall":{`+toolCallBody+`},"options":[{"optionId":"once","name":"Allow","kind":"allow_once"},`+
+			`{"optionId":"always","name":"Always allow","kind":"allow_always"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}`))
+	add(newMessage[acp.PromptRequest, coder.PromptRequest]("prompt",
+		sessionHead+`"prompt":[{"type":"text","text":"Why does a long line end the connection? See "},`+
+			`{"type":"resource_link","uri":"file:///home/ada/ferry/transport/line.go","name":"line.go"},`+
+			`{"type":"resource","resource":{"uri":"file:///home/ada/ferry/go.mod","mimeType":"text/plain","text":"module ferry\n\ngo 1.26\n"}}]}`))
+	add(newMessage[acp.InitializeRequest, coder.InitializeRequest]("initialize",
+		`{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true},"clientInfo":{"name":"zed","title":"Zed","version":"0.220.3"}}`))
+	return all, failed
+}
+
+// codecTable measures reading and writing messages' params.
+func codecTable(runs int) (table, error) {
+	t := table{
+		title: fmt.Sprintf("Reading and writing params, in one goroutine, medians of %d runs taking turns", runs),
+		head:  []string{"", "wherry", "coder", "times", "wherry", "coder", "times", "wherry", "coder", "times"},
+		unit:  []string{"", "ns", "ns", "", "allocs", "allocs", "", "B", "B", ""},
+		note:  "times: how many times as much coder's takes.",
+	}
+	all, err := messages()
+	if err != nil {
+		return table{}, err
+	}
+	for _, m := range all {
+		if err := t.compare(fmt.Sprintf("decode %s, %d B", m.name, len(m.text)), m.ourDecode, m.theirDecode, runs); err != nil {
+			return table{}, err
 		}
-		t.add("decode "+s.name,
-			func() error { var n acp.SessionNotification; return (acp.Codec{}).Unmarshal(data, &n) },
-			func() error { var n coder.SessionNotification; return json.Unmarshal(data, &n) })
-		t.add("encode "+s.name,
-			func() error { _, err := (acp.Codec{}).Append(nil, &ours); return err },
-			func() error { _, err := json.Marshal(theirs); return err })
+		if err := t.compare("encode "+m.name, m.ourEncode, m.theirEncode, runs); err != nil {
+			return table{}, err
+		}
 	}
 	return t, nil
 }
 
-// add measures two ways of doing the same and adds the row.
-func (t *table) add(name string, ours, theirs func() error) {
-	a, b := measure(ours), measure(theirs)
-	t.rows = append(t.rows, []string{
-		name, fmt.Sprint(a.NsPerOp()), fmt.Sprint(b.NsPerOp()), ratio(float64(b.NsPerOp()), float64(a.NsPerOp())),
-		memory(a), memory(b),
-	})
+// compare measures two ways of doing the same and adds the row.
+func (t *table) compare(name string, ours, theirs func() error, runs int) error {
+	ways := [2]func() error{ours, theirs}
+	var times [2][]float64
+	var allocs, bytes [2]float64
+	for run := range runs + 1 {
+		for i, f := range ways {
+			ns, a, b, err := measure(f)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if run > 0 {
+				times[i] = append(times[i], ns)
+			}
+			allocs[i], bytes[i] = a, b
+		}
+	}
+	row := []string{name}
+	for _, v := range []struct{ ours, theirs float64 }{{median(times[0]), median(times[1])}, {allocs[0], allocs[1]}, {bytes[0], bytes[1]}} {
+		row = append(row, fmt.Sprintf("%.0f", v.ours), fmt.Sprintf("%.0f", v.theirs), ratio(v.theirs, v.ours))
+	}
+	t.rows = append(t.rows, row)
+	return nil
 }
 
-func measure(f func() error) testing.BenchmarkResult {
-	return testing.Benchmark(func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
+// measureFor is how long one way is measured before it is the other one's turn.
+const measureFor = 20 * time.Millisecond
+
+// measure gives the nanoseconds, allocations and bytes of one call of f.
+func measure(f func() error) (ns, allocs, bytes float64, err error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	begin := time.Now()
+	n := 0
+	for time.Since(begin) < measureFor {
+		for range 100 {
 			if err := f(); err != nil {
-				b.Fatal(err)
+				return 0, 0, 0, err
 			}
 		}
-	})
-}
-
-func memory(r testing.BenchmarkResult) string {
-	return fmt.Sprintf("%d, %d", r.AllocedBytesPerOp(), r.AllocsPerOp())
+		n += 100
+	}
+	took := time.Since(begin)
+	runtime.ReadMemStats(&after)
+	per := func(v uint64) float64 { return float64(v) / float64(n) }
+	return float64(took.Nanoseconds()) / float64(n), per(after.Mallocs - before.Mallocs), per(after.TotalAlloc - before.TotalAlloc), nil
 }

@@ -22,11 +22,15 @@ func main() {
 
 func run() error {
 	wherry := flag.String("wherry", "", "the wherry command")
+	small := flag.String("small", "", "the command of the folder agent")
 	coder := flag.String("coder", "", "the example agent of github.com/coder/acp-go-sdk")
 	codex := flag.String("codex", "", "the codex-acp command")
-	runs := flag.Int("runs", 11, "how often each agent is started")
+	node := flag.String("node", "node", "the node command")
+	ts := flag.String("ts", "ts", "the folder with the programs in TypeScript's SDK")
+	runs := flag.Int("runs", 11, "how often everything is measured")
+	only := flag.String("only", "", "one table only: connection, codec or agents")
 	flag.Parse()
-	for _, program := range []*string{wherry, coder, codex} {
+	for _, program := range []*string{wherry, small, coder, codex, node} {
 		path, err := exec.LookPath(*program)
 		if err == nil {
 			path, err = filepath.Abs(path) // agents are started elsewhere
@@ -36,21 +40,37 @@ func run() error {
 		}
 		*program = path
 	}
+	folder, err := filepath.Abs(*ts)
+	if err != nil {
+		return err
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 
 	fmt.Printf("%s, %s/%s, %d CPUs\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	coderAgent := agentProgram{name: "coder example agent (no model, no tools)", args: []string{*coder}}
 	agents := []agentProgram{
 		{name: "wherry acp", args: []string{*wherry, "acp"}},
-		{name: "coder example agent (no model, no tools)", args: []string{*coder}},
+		coderAgent,
 		{name: "codex-acp", args: []string{*codex}, env: codexEnv},
 	}
-	for _, measure := range []func() (table, error){
-		func() (table, error) { return startTable(ctx, agents, *runs) },
-		codecTable,
-		func() (table, error) { return streamTable(ctx, *runs) },
+	sdks := []sdk{
+		{name: "wherry", connect: newWherryPair, part: 1, open: openWherry, start: agentProgram{args: []string{*small}}},
+		{name: "coder", connect: newCoderPair, part: 1, open: openCoder, start: coderAgent},
+		{name: "TypeScript", connect: newTypeScriptPair(*node, folder), part: 10, start: agentProgram{args: []string{*node, filepath.Join(folder, "agent.mjs")}}},
+	}
+	for _, m := range []struct {
+		name    string
+		measure func() (table, error)
+	}{
+		{"connection", func() (table, error) { return connectionTable(ctx, sdks, *runs) }},
+		{"codec", func() (table, error) { return codecTable(*runs) }},
+		{"agents", func() (table, error) { return startTable(ctx, agents, *runs) }},
 	} {
-		t, err := measure()
+		if *only != "" && *only != m.name {
+			continue
+		}
+		t, err := m.measure()
 		if err != nil {
 			return err
 		}

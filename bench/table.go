@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// table is what is printed: a title, two lines of heads and the rows.
+// table is what is printed: a title, a line of heads, one of units if there are any, and the rows.
 type table struct {
 	title string
 	head  []string
@@ -19,6 +19,9 @@ type table struct {
 
 func (t table) print(w io.Writer) {
 	all := slices.Concat([][]string{t.head, t.unit}, t.rows)
+	if strings.Join(t.unit, "") == "" {
+		all = slices.Delete(all, 1, 2)
+	}
 	width := make([]int, len(t.head))
 	for _, row := range all {
 		for i, cell := range row {
