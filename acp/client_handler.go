@@ -33,9 +33,11 @@ func newClientHandler(o *ClientOptions) *clientHandler {
 
 // refuse answers a permission request that nobody can decide.
 func refuse(_ context.Context, req RequestPermissionRequest) (RequestPermissionResponse, error) {
-	for _, o := range req.Options {
-		if o.Kind == PermissionRejectOnce {
-			return RequestPermissionResponse{Outcome: SelectedPermissionOutcome{OptionID: o.OptionID}}, nil
+	for _, kind := range []PermissionOptionKind{PermissionRejectOnce, PermissionRejectAlways} {
+		for _, o := range req.Options {
+			if o.Kind == kind {
+				return RequestPermissionResponse{Outcome: SelectedPermissionOutcome{OptionID: o.OptionID}}, nil
+			}
 		}
 	}
 	return RequestPermissionResponse{Outcome: CancelledPermissionOutcome{}}, nil

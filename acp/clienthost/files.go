@@ -1,5 +1,6 @@
-// Package clienthost is a ready-made client side: files below given roots and commands in
-// terminals. What it does is not asked about: put a permission in front where needed.
+// Package clienthost is a ready-made client side: files below given roots, commands in
+// terminals, and the answers to permission requests. Files and Terminals ask nobody: an agent
+// that may use them is one that asks for permission itself.
 package clienthost
 
 import (
