@@ -4,10 +4,10 @@
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build gen fmt vet lint unit race script docs interop fuzz platforms cross generated bench test clean
+.PHONY: help build gen fmt vet lint unit race script docs interop interop-all fuzz platforms cross generated bench test clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## run every check; ends with "N passed, N failed"
 	@scripts/check
@@ -39,8 +39,11 @@ script: ## the scripts that run the real binary
 docs: ## what the documents say: code blocks, commands, links
 	@scripts/check docs
 
-interop: ## programs from other people against the real binary (needs node and npm)
+interop: ## programs from other people against the real binary (needs node, npm and python3)
 	@scripts/check interop
+
+interop-all: ## our client against whole coding agents of others: minutes, fetches gigabytes
+	@scripts/check interop-all
 
 fuzz: ## every fuzz target, a few seconds each; FUZZTIME=1m for longer
 	@scripts/check fuzz

@@ -21,6 +21,8 @@ type programs struct {
 	coderAgent  string
 	modules     string // node_modules
 	ts          string // folder of our TypeScript SDK programs
+	python      string // the interpreter that has the Python SDK
+	py          string // folder of our Python SDK programs
 }
 
 var installed programs
@@ -28,6 +30,9 @@ var installed programs
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == teeCommand {
 		os.Exit(tee(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == agentCommand {
+		os.Exit(serveScripted())
 	}
 	dir, err := os.MkdirTemp("", "interop-*")
 	if err == nil {
@@ -55,6 +60,8 @@ func install(dir string) (programs, error) {
 		coderAgent:  filepath.Join(dir, "coder-agent"),
 		modules:     filepath.Join(here, "node_modules"),
 		ts:          filepath.Join(here, "ts"),
+		python:      filepath.Join(here, "..", ".cache", "python", "bin", "python"),
+		py:          filepath.Join(here, "py"),
 	}
 	if p.self, err = os.Executable(); err != nil {
 		return programs{}, err
@@ -62,10 +69,13 @@ func install(dir string) (programs, error) {
 	if _, err := exec.LookPath("node"); err != nil {
 		return programs{}, fmt.Errorf("node is not installed (%w); get it with: apt-get install nodejs npm", err)
 	}
-	for _, name := range []string{"@agentclientprotocol/sdk", "acpx"} {
+	for _, name := range []string{"@agentclientprotocol/sdk", "acpx", "acp-factory"} {
 		if _, err := os.Stat(filepath.Join(p.modules, name)); errors.Is(err, fs.ErrNotExist) {
 			return programs{}, fmt.Errorf("the npm package %s is not installed; `make interop` installs it, or: scripts/npm-packages interop", name)
 		}
+	}
+	if _, err := os.Stat(p.python); err != nil {
+		return programs{}, fmt.Errorf("the Python SDK is not installed (%w); `make interop` installs it, or: scripts/python-packages interop/py", err)
 	}
 	if err := build("..", p.wherry, "./cmd/wherry"); err != nil {
 		return programs{}, err

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/wherry-acp/wherry/acp"
+	"github.com/wherry-acp/wherry/acp/clienthost"
 )
 
 // spawn starts an agent of someone else with our client, which answers every permission with the first option of the
@@ -21,8 +21,15 @@ func spawn(t *testing.T, kind acp.PermissionOptionKind, name string, args ...str
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Env = agentEnv(t.TempDir())
+	terminals := &clienthost.Terminals{}
+	t.Cleanup(func() { _ = terminals.Close() })
 	agent, err := acp.Spawn(t.Context(), cmd, &acp.ClientOptions{
-		Files: diskFiles{},
+		Files: diskFiles{}, Terminals: terminals,
+		Extensions: map[string]acp.Extension{
+			"_interop/client": acp.ExtensionRequest(func(_ context.Context, params map[string]int) (map[string]int, error) {
+				return map[string]int{"got": params["x"]}, nil
+			}),
+		},
 		Permission: acp.PermissionFunc(func(_ context.Context, req acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 			i := slices.IndexFunc(req.Options, func(o acp.PermissionOption) bool { return o.Kind == kind })
 			if i < 0 {
@@ -109,35 +116,6 @@ func TestOurClientCancelsTheExampleAgentOfAnotherGoSDK(t *testing.T) {
 	}
 	if result, err := prompt.Result(); err != nil || result.StopReason != acp.StopCancelled {
 		t.Errorf("the turn ended with %q, %v, expected cancelled", result.StopReason, err)
-	}
-}
-
-func TestOurClientDrivesAnAgentOfTheTypeScriptSDK(t *testing.T) {
-	dir := folder(t, nil)
-	agent := spawn(t, acp.PermissionAllowOnce, "node", filepath.Join(installed.ts, "agent.mjs"))
-	s, err := agent.NewSession(t.Context(), acp.NewSessionRequest{Cwd: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "x.txt")
-	said, ends, stop := turn(t, s, "create "+path+": hello")
-	if stop != acp.StopEndTurn || !strings.HasPrefix(said, "You said: create ") || len(ends) != 1 {
-		t.Errorf("the turn ended with %s, said %q and had the calls %v", stop, said, ends)
-	}
-	if got, _ := onDisk(t, path); got != "hello" {
-		t.Errorf("the file holds %q", got)
-	}
-
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if result, err := s.Prompt(ctx, acp.Text("wait")).Result(); result.StopReason != acp.StopCancelled {
-		t.Errorf("a turn whose context ended: %q, %v, expected cancelled", result.StopReason, err)
-	}
-	if said, _, _ := turn(t, s, "again"); said != "You said: again" {
-		t.Errorf("the prompt after the cancelled one was answered %q", said)
-	}
-	if err := agent.Close(); err != nil {
-		t.Errorf("close: %v", err)
 	}
 }
 

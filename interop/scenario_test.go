@@ -10,13 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// scenario is what ts/client.mjs plays.
+// scenario is what ts/client.mjs and py/client.py play.
 type scenario struct {
 	Agent     []string          `json:"agent"` // the command, set by play
 	Files     bool              `json:"files"` // offer fs/*
@@ -25,6 +26,15 @@ type scenario struct {
 	Sessions  map[string]string `json:"sessions,omitempty"` // names of sessions that exist already
 	Steps     []step            `json:"steps"`
 }
+
+// sdkClients are the commands of the clients that other SDKs made. They play the file that follows.
+func sdkClients() map[string][]string {
+	return map[string][]string{"TypeScript": typeScript(), "Python": python()}
+}
+
+func typeScript() []string { return []string{"node", filepath.Join(installed.ts, "client.mjs")} }
+
+func python() []string { return []string{installed.python, filepath.Join(installed.py, "client.py")} }
 
 // step is one thing the client does.
 type step struct {
@@ -38,6 +48,8 @@ type step struct {
 
 	Method string         `json:"method,omitempty"` // of request
 	Params map[string]any `json:"params,omitempty"` // of request; the session's id is added
+
+	Fails int `json:"-"` // the code of the error that is expected, 0 for none
 }
 
 // played is what came of a scenario.
@@ -115,9 +127,15 @@ func agentEnv(home string) []string {
 	return env
 }
 
-// play runs the scenario with the TypeScript SDK against the agent, and checks that every message of the agent is as the
-// official schema says and that it left when it was told to.
+// play is playBy with the TypeScript SDK.
 func play(t *testing.T, home string, s scenario, agent ...string) played {
+	t.Helper()
+	return playBy(t, typeScript(), home, s, agent...)
+}
+
+// playBy has a client play the scenario against the agent, and checks that every message of the agent is as the
+// official schema says and that it left when it was told to.
+func playBy(t *testing.T, client []string, home string, s scenario, agent ...string) played {
 	t.Helper()
 	dir := t.TempDir()
 	log := filepath.Join(dir, "wire.jsonl")
@@ -130,16 +148,20 @@ func play(t *testing.T, home string, s scenario, agent ...string) played {
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		t.Fatalf("write the scenario: %v", err)
 	}
-	out := runProgram(t, "", agentEnv(home), "", "node", filepath.Join(installed.ts, "client.mjs"), file)
+	out := runProgram(t, "", agentEnv(home), "", client[0], append(slices.Clone(client[1:]), file)...)
 	var p played
 	if err := json.Unmarshal(out, &p); err != nil {
-		t.Fatalf("read what the TypeScript client printed: %v\n%s", err, out)
+		t.Fatalf("read what the client printed: %v\n%s", err, out)
 	}
 	if len(p.Steps) != len(s.Steps) {
-		t.Fatalf("the TypeScript client played %d of %d steps", len(p.Steps), len(s.Steps))
+		t.Fatalf("the client played %d of %d steps", len(p.Steps), len(s.Steps))
 	}
 	for i, r := range p.Steps {
-		if r.Error != nil {
+		if want := s.Steps[i].Fails; want != 0 {
+			if r.Error == nil || r.Error.Code != want {
+				t.Errorf("step %d (%s) was expected to fail with %d: %+v", i, s.Steps[i].Do, want, r.Error)
+			}
+		} else if r.Error != nil {
 			t.Errorf("step %d (%s %s) failed: %d %s %s", i, s.Steps[i].Do, s.Steps[i].Text, r.Error.Code, r.Error.Message, r.Error.Data)
 		}
 	}

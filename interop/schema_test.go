@@ -156,6 +156,9 @@ func (s *protocolSchema) message(m message, asked map[string]string) error {
 
 func (s *protocolSchema) value(role string, raw json.RawMessage) error {
 	schema, ok := s.byRole[role]
+	if _, method, _ := strings.Cut(role, " "); !ok && strings.HasPrefix(method, "_") {
+		return nil // an extension's own affair
+	}
 	if !ok {
 		return fmt.Errorf("%s: the stable protocol has no such method", role)
 	}
@@ -179,6 +182,7 @@ func TestTheSchemaCheckFindsWhatAnAgentGotWrong(t *testing.T) {
 		{"a good tool call", `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"1","title":"t","kind":"edit","status":"pending","content":[{"type":"diff","path":"/a","newText":"x"}],"locations":[{"path":"/a","line":3}],"rawInput":{"any":["thing"]},"_meta":{"x":{"y":1}}}}}`, ""},
 		{"a good answer", `{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}`, ""},
 		{"a good error", `{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Internal error"}}`, ""},
+		{"a method of an extension", `{"jsonrpc":"2.0","id":7,"method":"_shout","params":{"any":"thing"}}`, ""},
 		{"an unknown kind of update", `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"shout"}}}`, "params session/update"},
 		{"a missing member", `{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}}}`, "sessionId"},
 		{"a member of the wrong type", `{"jsonrpc":"2.0","id":3,"result":{"stopReason":7}}`, "stopReason"},

@@ -33,7 +33,7 @@ func TestTheTypeScriptClientPlaysScenariosAndTheTeeRecordsThem(t *testing.T) {
 	}
 	assertCalls(t, p.Steps[2].Updates, "completed")
 	assertCalls(t, p.Steps[3].Updates, "failed")
-	if got := spoken(p.Steps[4].Updates, "agent_message_chunk"); got != "You said: hi" {
+	if got := spoken(p.Steps[4].Updates, "agent_message_chunk"); strings.TrimSpace(got) != "You said: hi" {
 		t.Errorf("the agent said %q", got)
 	}
 	var fromClient, fromAgent int

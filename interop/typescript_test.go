@@ -268,6 +268,7 @@ func TestSessionsAreListedByFolderAndDeleted(t *testing.T) {
 		list,
 		step{Do: "request", Method: "session/delete", Session: "newer"},
 		list,
+		step{Do: "request", Method: "_interop/nobody_has_this", Fails: -32601},
 	)
 	for i, want := range map[int][]string{6: {"newer", "older"}, 8: {"older"}} {
 		var response struct {

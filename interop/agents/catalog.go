@@ -45,7 +45,7 @@ func catalog() []agent {
 		{
 			name: "codex-acp", pkg: "@zed-industries/codex-acp", program: "@zed-industries/codex-acp-linux-x64/bin/codex-acp",
 			env:     codexEnv,
-			config:  codexConfig,
+			config:  func(home, model string) map[string]string { return codexConfig(home, model, "untrusted") },
 			refused: acp.StopCancelled,
 		},
 		{
@@ -106,14 +106,17 @@ max_context_size = 100000
 		{
 			name: "claude-agent-acp", pkg: "@agentclientprotocol/claude-agent-acp", node: "node",
 			program: "@agentclientprotocol/claude-agent-acp/dist/index.js", env: claude, unprivileged: true, tries: tries{files: true},
+			config: func(_, _ string) map[string]string {
+				return map[string]string{".claude/settings.json": `{"permissions": {"ask": ["Bash", "Write"]}}`}
+			},
 		},
 		{
 			name: "codex-acp-ts", pkg: "@agentclientprotocol/codex-acp", node: "node22", program: "@agentclientprotocol/codex-acp/dist/index.js",
-			env: codexEnv, config: codexConfig, refused: acp.StopCancelled,
+			env: codexEnv, config: func(home, model string) map[string]string { return codexConfig(home, model, "on-request") },
+			refused: acp.StopCancelled,
 		},
 		{
 			name: "pi-acp", pkg: "pi-acp", node: "node22", program: "pi-acp/dist/index.js",
-			env: func(_, _ string) []string { return nil },
 			config: func(_, model string) map[string]string {
 				return map[string]string{
 					".pi/agent/models.json": fmt.Sprintf(`{"providers": {"fake": {"baseUrl": "%s/v1", "api": "openai-completions", "apiKey": "of-nobody",
@@ -130,15 +133,16 @@ func codexEnv(home, _ string) []string {
 	return []string{"CODEX_HOME=" + filepath.Join(home, ".codex"), "FAKE_KEY=of-nobody"}
 }
 
-func codexConfig(_, model string) map[string]string {
+// codexConfig has the policy ask before commands.
+func codexConfig(_, model, policy string) map[string]string {
 	return map[string]string{".codex/config.toml": fmt.Sprintf(`model = "fake"
 model_provider = "fake"
-approval_policy = "untrusted"
+approval_policy = "%s"
 sandbox_mode = "read-only"
 [model_providers.fake]
 name = "fake"
 base_url = "%s/v1"
 env_key = "FAKE_KEY"
 wire_api = "responses"
-`, model)}
+`, policy, model)}
 }

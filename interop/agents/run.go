@@ -189,7 +189,7 @@ func (r *run) start(ctx context.Context) error {
 	traffic.attach(opts)
 	cmd := exec.Command(r.line[0], r.line[1:]...)
 	cmd.Dir = r.work("")
-	cmd.Env = []string{"HOME=" + r.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "NO_COLOR=1", r.marker}
+	cmd.Env = []string{"HOME=" + r.home, "PATH=" + r.path(), "LANG=C.UTF-8", "NO_COLOR=1", r.marker}
 	if r.agent.env != nil {
 		cmd.Env = append(cmd.Env, r.agent.env(r.home, r.model.URL)...)
 	}
@@ -198,6 +198,11 @@ func (r *run) start(ctx context.Context) error {
 	}
 	r.client, err = acp.Spawn(ctx, cmd, opts)
 	return err
+}
+
+// path lets an agent find what was installed with it, and what it is run with.
+func (r *run) path() string {
+	return strings.Join([]string{filepath.Join(r.modules, ".bin"), filepath.Dir(r.line[0]), os.Getenv("PATH")}, string(filepath.ListSeparator))
 }
 
 // hangUp ends the agent and takes in what its connection showed.
