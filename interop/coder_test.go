@@ -14,7 +14,7 @@ func TestTheExampleClientOfAnotherGoSDKCompletesATurn(t *testing.T) {
 		says  string
 	}{
 		"with wherry":              {[]string{installed.wherry, "acp"}, "Hello"},
-		"with an agent of our SDK": {[]string{installed.self, agentCommand}, "You said: Hello"},
+		"with an agent of our SDK": {[]string{installed.self, agentCommand}, "Hello, \n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := folder(t, map[string]string{"README.md": "# Ferry\n\nHello, agents of the world.\n"})
