@@ -237,7 +237,9 @@ func (o *outbox) wrote(c *chunk) {
 	o.mu.Lock()
 	o.bytes -= c.size
 	o.queue.recycle(c)
-	o.grant()
+	if o.bytes <= o.limit/2 { // not one by one: who waits finds room for more than a message
+		o.grant()
+	}
 	o.mu.Unlock()
 }
 

@@ -175,7 +175,7 @@ func (c *Conn) answer(r *Request, result any, err error) {
 		c.log.Debug("answer not sent", "method", r.Method, "error", sendErr)
 		return
 	}
-	if failed {
+	if failed || len(r.after) == 0 {
 		return
 	}
 	ctx := context.WithValue(context.WithoutCancel(r.ctx), insideKey{}, requestHandler)
