@@ -21,7 +21,7 @@ func (r *Restorer) Add(delta string) string {
 	text := r.held + delta
 	r.held = ""
 	if i := strings.LastIndexByte(text, '['); i >= 0 {
-		if n, whole := holderLength(text[i:]); !whole && i+n == len(text) && n < longestHolder {
+		if n, whole := holderLength(text[i:]); !whole && i+n == len(text) {
 			text, r.held = text[:i], text[i:]
 		}
 	}
