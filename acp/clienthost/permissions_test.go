@@ -231,6 +231,24 @@ func TestARequestThatDoesNotShowWhatItIsIsNotRemembered(t *testing.T) {
 	}
 }
 
+func TestARequestThatShowsItsContentIsRememberedByIt(t *testing.T) {
+	asked := 0
+	p := &clienthost.Permissions{}
+	p.Listen("ui", func(context.Context, acp.RequestPermissionRequest) (clienthost.Answer, error) {
+		asked++
+		return clienthost.Answer{Decision: clienthost.AllowAlways}, nil
+	})
+	defer closed(t, p)
+	for i, text := range []string{"a", "a", "b"} {
+		req := wanting("", all...)
+		req.ToolCall.RawInput = nil
+		req.ToolCall.Content = []acp.ToolCallContent{acp.ToolCallDiff{Path: "/f", NewText: text}}
+		if ask(t, p, req); asked != []int{1, 1, 2}[i] {
+			t.Errorf("request %d: asked %d times", i, asked)
+		}
+	}
+}
+
 func TestMemoryIsBounded(t *testing.T) {
 	p := &clienthost.Permissions{}
 	p.Listen("ui", says(clienthost.AllowAlways))
@@ -362,10 +380,13 @@ func TestTheFirstOfSeveralListenersDecidesAndTheOthersAreTold(t *testing.T) {
 		if got := ask(t, p, wanting("ls", all...)); got != "allow_once" || record.By != "new" || record.Waited != 2*time.Second {
 			t.Errorf("%s, %+v", got, record)
 		}
-		closed(t, p)
+		synctest.Wait()
+		mu.Lock()
 		if len(ended) != 1 || !ended["slow"] {
 			t.Errorf("ended: %v", ended)
 		}
+		mu.Unlock()
+		closed(t, p)
 	})
 }
 
