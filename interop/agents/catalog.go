@@ -25,6 +25,8 @@ type agent struct {
 	// minutes says that the agent names its session files by the minute: a process that loads a session in the minute in
 	// which it began writes over it.
 	minutes bool
+	// mode is set before the first prompt, if it is not empty.
+	mode acp.SessionModeID
 	// tries is what the agent's own tools can do.
 	tries tries
 	// refused is how a turn ends whose permission was refused, end_turn if empty.
@@ -33,7 +35,8 @@ type agent struct {
 
 // tries says which of the optional parts an agent is tried with.
 type tries struct {
-	files bool // it has a tool that writes a file and asks first
+	unasked bool // it has no permissions: its commands run unasked
+	files   bool // it has a tool that writes a file and asks first
 }
 
 // catalog lists the agents. Their options are those that make them ask before each command.
@@ -112,11 +115,18 @@ max_context_size = 100000
 		},
 		{
 			name: "codex-acp-ts", pkg: "@agentclientprotocol/codex-acp", node: "node22", program: "@agentclientprotocol/codex-acp/dist/index.js",
-			env: codexEnv, config: func(home, model string) map[string]string { return codexConfig(home, model, "on-request") },
-			refused: acp.StopCancelled,
+			env: codexEnv,
+			config: func(home, model string) map[string]string {
+				files := codexConfig(home, model, "on-request")
+				files[".codex/rules/default.rules"] = `prefix_rule(pattern = ["bash"], decision = "prompt")
+prefix_rule(pattern = ["echo"], decision = "prompt")
+`
+				return files
+			},
+			refused: acp.StopCancelled, mode: "workspace-write", // its first mode has a model review commands, and asks no one
 		},
 		{
-			name: "pi-acp", pkg: "pi-acp", node: "node22", program: "pi-acp/dist/index.js",
+			name: "pi-acp", pkg: "pi-acp", node: "node22", program: "pi-acp/dist/index.js", tries: tries{unasked: true},
 			config: func(_, model string) map[string]string {
 				return map[string]string{
 					".pi/agent/models.json": fmt.Sprintf(`{"providers": {"fake": {"baseUrl": "%s/v1", "api": "openai-completions", "apiKey": "of-nobody",

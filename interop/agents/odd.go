@@ -14,15 +14,16 @@ import (
 
 // survey is what a recorded connection shows of the agent.
 type survey struct {
-	calls map[string]int // requests to the client, by method
-	kinds map[string]int // updates, by kind
-	odd   map[string]int // what a plain reading of the protocol would not expect
+	calls         map[string]int // requests to the client, by method
+	kinds         map[string]int // updates, by kind
+	notifications map[string]int // besides updates, by method
+	odd           map[string]int // what a plain reading of the protocol would not expect
 }
 
 // look reads a recorded connection.
 func look(wire []line) survey {
 	w := &watch{
-		survey: survey{calls: map[string]int{}, kinds: map[string]int{}, odd: map[string]int{}},
+		survey: survey{calls: map[string]int{}, kinds: map[string]int{}, notifications: map[string]int{}, odd: map[string]int{}},
 		asked:  map[string]string{}, known: map[string]bool{}, status: map[string]string{},
 	}
 	for _, l := range wire {
@@ -75,6 +76,7 @@ func (w *watch) agent(m message) {
 			w.odd["request "+m.Method]++
 		}
 	case m.isNotification():
+		w.notifications[m.Method]++
 		name := "notification " + m.Method
 		if len(w.known) == 0 {
 			name += " before any session"
@@ -166,7 +168,9 @@ func (w *watch) update(params json.RawMessage) {
 
 // merge adds what another connection showed.
 func (s survey) merge(other survey) {
-	for _, pair := range [][2]map[string]int{{s.calls, other.calls}, {s.kinds, other.kinds}, {s.odd, other.odd}} {
+	for _, pair := range [][2]map[string]int{
+		{s.calls, other.calls}, {s.kinds, other.kinds}, {s.notifications, other.notifications}, {s.odd, other.odd},
+	} {
 		for name, n := range pair[1] {
 			pair[0][name] += n
 		}

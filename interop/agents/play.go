@@ -58,7 +58,10 @@ func (r *run) newSession(ctx context.Context) error {
 	r.session, err = r.client.NewSession(ctx, acp.NewSessionRequest{Cwd: r.work(""), MCPServers: []acp.MCPServer{}})
 	r.began = time.Now()
 	r.report.newSession = r.began.Sub(began)
-	return err
+	if err != nil || r.agent.mode == "" {
+		return err
+	}
+	return r.session.SetMode(ctx, r.agent.mode)
 }
 
 // allow has a command run that the person allows, and the model's last words said.
@@ -67,7 +70,7 @@ func (r *run) allow(ctx context.Context) error {
 	t, err := r.prompt(ctx, `[[anew]] [[tool-shell: echo made by a command > ran.txt]] [[text: that was it]]`, nil)
 	r.report.turn = t.took
 	return errors.Join(err,
-		expect(asked() > 0, "the person was not asked"),
+		expect(asked() > 0 || r.agent.tries.unasked, "the person was not asked"),
 		expect(r.holds("ran.txt") == "made by a command\n", "the command did not run: ran.txt holds %q", r.holds("ran.txt")),
 		expect(len(t.calls) > 0, "no tool call was shown"),
 		expect(strings.Contains(t.said, "that was it"), "the agent said %.200q", t.said),
@@ -89,6 +92,9 @@ func (r *run) files(ctx context.Context) error {
 
 // reject refuses a command, and goes on with the next prompt.
 func (r *run) reject(ctx context.Context) error {
+	if r.agent.tries.unasked {
+		return errNotOffered
+	}
 	asked := r.person.answers(false)
 	t, err := r.prompt(ctx, `[[anew]] [[tool-shell: echo made by a command > refused.txt]] [[text: a pity]]`, nil)
 	_, statErr := os.Stat(r.work("refused.txt"))

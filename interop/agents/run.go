@@ -187,6 +187,9 @@ func (r *run) start(ctx context.Context) error {
 		},
 	}
 	traffic.attach(opts)
+	opts.Extensions = map[string]acp.Extension{
+		authStatus: acp.ExtensionNotification(func(context.Context, map[string]any) { traffic.heard.Add(1) }),
+	}
 	cmd := exec.Command(r.line[0], r.line[1:]...)
 	cmd.Dir = r.work("")
 	cmd.Env = []string{"HOME=" + r.home, "PATH=" + r.path(), "LANG=C.UTF-8", "NO_COLOR=1", r.marker}
@@ -205,6 +208,9 @@ func (r *run) path() string {
 	return strings.Join([]string{filepath.Join(r.modules, ".bin"), filepath.Dir(r.line[0]), os.Getenv("PATH")}, string(filepath.ListSeparator))
 }
 
+// authStatus is a notification that some agents have invented, and which a client can listen to.
+const authStatus = "_auth/status_update"
+
 // hangUp ends the agent and takes in what its connection showed.
 func (r *run) hangUp() {
 	if r.client != nil {
@@ -216,8 +222,12 @@ func (r *run) hangUp() {
 	}
 	r.client, r.hosts, r.session = nil, nil, nil
 	if t := r.traffic; t != nil {
-		r.report.survey.merge(look(t.wire))
+		seen := look(t.wire)
+		r.report.survey.merge(seen)
 		r.report.problems = append(r.report.problems, lost(t.wire, t.given)...)
+		if sent, heard := seen.notifications[authStatus], int(t.heard.Load()); heard != sent {
+			r.report.problems = append(r.report.problems, fmt.Sprintf("%d of %d notifications %s were given to their handler", heard, sent, authStatus))
+		}
 		if t.err != nil {
 			r.report.problems = append(r.report.problems, t.err.Error())
 		}

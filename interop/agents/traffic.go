@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wherry-acp/wherry/acp"
@@ -16,7 +17,8 @@ import (
 
 // traffic records one connection: what went over the wire, and what of it the caller was given.
 type traffic struct {
-	log *os.File
+	log   *os.File
+	heard atomic.Int64 // notifications of the one extension that the client listens to
 
 	mu      sync.Mutex
 	wire    []line
