@@ -1,5 +1,7 @@
 package acp
 
+import "slices"
+
 // Members is a JSON object whose order matters, such as the fields of a form.
 type Members[T any] []Member[T]
 
@@ -43,7 +45,7 @@ func decodeSlice[T any](d *decoder, skip bool, item func(*decoder) (T, error)) (
 		v, err := item(d)
 		switch {
 		case err == nil:
-			s = append(s, v)
+			s = append(forNext(s), v)
 		case skip:
 			d.lenient(at, err)
 		default:
@@ -51,6 +53,14 @@ func decodeSlice[T any](d *decoder, skip bool, item func(*decoder) (T, error)) (
 		}
 	}
 	return s, nil
+}
+
+// forNext makes room for another item: lists have one item, or a few.
+func forNext[T any](s []T) []T {
+	if len(s) == 1 && cap(s) == 1 {
+		return slices.Grow(s, 3)
+	}
+	return s
 }
 
 // decodeStructs is decodeSlice for structs, which are decoded where they will stay.
@@ -62,7 +72,7 @@ func decodeStructs[T any, P structPtr[T]](d *decoder, skip bool) ([]T, error) {
 	for d.more() {
 		at, n := d.i, len(s)
 		var zero T
-		s = append(s, zero)
+		s = append(forNext(s), zero)
 		if err := P(&s[n]).decodeWire(d); err != nil {
 			if !skip {
 				return nil, err
