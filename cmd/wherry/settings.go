@@ -68,6 +68,9 @@ func (s *settings) build(program, folder string, stderr io.Writer) (*built, erro
 	for _, p := range conf.Problems {
 		log.Warn("settings", "problem", p) // the conversation tells it
 	}
+	if keys := unused(conf); len(keys) > 0 {
+		fmt.Fprintf(stderr, "wherry: this version does nothing yet with %s\n", strings.Join(keys, ", "))
+	}
 	if len(conf.Withheld) > 0 {
 		fmt.Fprintf(stderr, "wherry: %s sets %s, which is not in force because you have not trusted this project. To look at it and decide: wherry setup --trust %s\n",
 			config.ProjectPath(conf.Project), strings.Join(conf.Withheld, ", "), conf.Project)

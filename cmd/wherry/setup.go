@@ -60,7 +60,7 @@ func (c *setupCommand) Run(env *environment) error {
 	switch {
 	case err == nil:
 		return nil
-	case env.ctx.Err() != nil, errors.Is(err, errNoAnswer):
+	case env.ctx.Err() != nil, errors.Is(err, errNoAnswer), errors.Is(err, errInterrupted):
 		s.say("")
 		s.say("Stopped. %s", s.leftover())
 		return exitStatus(exitInterrupted)

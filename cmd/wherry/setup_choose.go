@@ -262,17 +262,7 @@ func (s *setup) storedKey(p *plan, service provider.Service, get func(provider.S
 }
 
 func (s *setup) askKey(service provider.Service) (string, error) {
-	for {
-		text, err := s.people.secret(s.env.ctx, fmt.Sprintf("The API key of %s (it does not show):", service.Title))
-		if err != nil {
-			return "", err
-		}
-		key, err := keys.Check(text)
-		if err == nil {
-			return key, nil
-		}
-		s.say("%v.", err)
-	}
+	return s.people.secret(s.env.ctx, fmt.Sprintf("The API key of %s (it does not show):", service.Title), keys.Check)
 }
 
 // chooseName gives the model's id.

@@ -62,23 +62,63 @@ func (p *prompter) yes(ctx context.Context, question string, byDefault bool) (bo
 	}
 }
 
-// secret asks for a line that is not shown.
-func (p *prompter) secret(ctx context.Context, question string) (string, error) {
+// errInterrupted says that Ctrl-C was typed where the terminal does not make a signal of it.
+var errInterrupted = errors.New("interrupted")
+
+// secret asks for a line that is not shown, until check takes it. The terminal stops showing what is typed before the question
+// is there, so that what is pasted at once does not show either.
+func (p *prompter) secret(ctx context.Context, question string, check func(string) (string, error)) (answer string, err error) {
 	fd := int(p.terminal.Fd())
-	before, err := term.GetState(fd)
+	before, err := term.MakeRaw(fd)
 	if err != nil {
 		return "", fmt.Errorf("hide what is typed: %w", err)
 	}
-	fmt.Fprint(p.out, safe(question), " ")
-	answer, err := p.wait(ctx, func() (string, error) {
-		line, err := term.ReadPassword(fd)
-		return string(line), err
-	})
-	if ctx.Err() != nil { // whoever reads it will not put the echo back
-		_ = term.Restore(fd, before)
+	defer func() {
+		if undo := term.Restore(fd, before); undo != nil && err == nil {
+			err = fmt.Errorf("show again what is typed: %w", undo)
+		}
+		fmt.Fprintln(p.out)
+	}()
+	for {
+		fmt.Fprint(p.out, safe(question), " ")
+		text, err := p.wait(ctx, p.readHidden)
+		if err != nil {
+			return "", err
+		}
+		if answer, err = check(text); err == nil {
+			return answer, nil
+		}
+		fmt.Fprintf(p.out, "\r\n%s.\r\n", safe(err.Error()))
 	}
-	fmt.Fprintln(p.out)
-	return answer, err
+}
+
+// readHidden reads a line from a terminal that leaves editing and interrupts to us.
+func (p *prompter) readHidden() (string, error) {
+	var line []byte
+	one := make([]byte, 1)
+	for {
+		n, err := p.in.Read(one)
+		if n == 0 {
+			if err != nil {
+				return "", err
+			}
+			continue
+		}
+		switch one[0] {
+		case '\r', '\n':
+			return string(line), nil
+		case 0x03: // Ctrl-C
+			return "", errInterrupted
+		case 0x04: // Ctrl-D
+			return "", io.EOF
+		case 0x15: // Ctrl-U
+			line = line[:0]
+		case 0x08, 0x7f: // backspace
+			line = line[:max(len(line)-1, 0)]
+		default:
+			line = append(line, one[0])
+		}
+	}
 }
 
 // wait reads in a goroutine of its own, since nothing ends a read from a terminal. After an interrupt that goroutine ends with
