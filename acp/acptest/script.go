@@ -55,7 +55,7 @@ type ScriptError struct {
 	What   string   // the step
 	Err    error    // what went wrong
 	Got    string   // the message that came instead; empty if none did
-	Queued []string // what had come behind it
+	Queued []string // what came behind it, at most 10
 	Before []string // the messages before, "→" for sent and "←" for received, at most 10
 }
 
@@ -221,11 +221,23 @@ func (st *stage) failure(n int, step Step, err error, got *message) error {
 			e.Before = e.Before[:k-1]
 		}
 	}
-	for {
-		m, ok := st.left()
-		if !ok {
+	soon := time.NewTimer(inTransit)
+	defer soon.Stop()
+	for len(e.Queued) < 10 {
+		select {
+		case m, ok := <-st.inbox:
+			if !ok {
+				return e
+			}
+			if !st.ignored(&m) {
+				e.Queued = append(e.Queued, m.String())
+			}
+		case <-soon.C:
 			return e
 		}
-		e.Queued = append(e.Queued, m.String())
 	}
+	return e
 }
+
+// inTransit is how long a failed script waits for what has been sent already, to show it.
+const inTransit = 50 * time.Millisecond

@@ -41,6 +41,7 @@ func TestSecretsAreLeftOutAndEverythingElseStaysByteForByte(t *testing.T) {
 		{`["ghp_CANARY123456789012345678901234567890","task-1234567890123456789 is a-sk-ill"]`, `["[redacted]","task-1234567890123456789 is a-sk-ill"]`},
 		{`["AKIAIOSFODNN7EXAMPLE, AKIA is a prefix"]`, `["[redacted], AKIA is a prefix"]`},
 		{`["t=` + jwt + `;"]`, `["t=[redacted];"]`},
+		{`["eyJrZXkiOiJ2YWx1ZTEyMzQ1Njc4OTAxMjM0NTY3ODkwIn0 is base64 of an object"]`, `["eyJrZXkiOiJ2YWx1ZTEyMzQ1Njc4OTAxMjM0NTY3ODkwIn0 is base64 of an object"]`},
 		{`["sk\u002dproj\u002dCANARY1234567890123"]`, `["[redacted]"]`},
 		{`["-----BEGIN PRIVATE KEY-----\nCANARY\n-----END PRIVATE KEY-----\nafter"]`, `["[redacted]\nafter"]`},
 		{`["-----BEGIN RSA PRIVATE KEY-----\nCANARY cut"]`, `["[redacted]"]`},
