@@ -125,6 +125,26 @@ func (s ClientSession) Notice(ctx context.Context, severity NoticeSeverity, titl
 	return s.Update(ctx, Notice{Severity: severity, Title: title, Description: description})
 }
 
+// AskPermission asks the user for a tool call, which need not be more than its id if it has been announced
+// (session/request_permission). allowed is whether the user chose an option that was offered and that allows; remember is
+// whether the answer is meant for the next time, too. Without options the choice is to allow it once or to reject it
+// once. See Client.RequestPermission for the errors.
+func (s ClientSession) AskPermission(ctx context.Context, call ToolCallUpdate, options ...PermissionOption) (allowed, remember bool, err error) {
+	if len(options) == 0 {
+		options = []PermissionOption{
+			{OptionID: "allow", Name: "Allow", Kind: PermissionAllowOnce},
+			{OptionID: "reject", Name: "Reject", Kind: PermissionRejectOnce},
+		}
+	}
+	req := RequestPermissionRequest{SessionID: s.id, ToolCall: call, Options: options}
+	resp, err := s.client.RequestPermission(ctx, req)
+	if err != nil {
+		return false, false, err
+	}
+	allowed, remember = PermissionDecision(req, resp)
+	return allowed, remember, nil
+}
+
 // ReadTextFile reads a whole file as the client sees it, with unsaved changes (fs/read_text_file). The path is
 // absolute.
 func (s ClientSession) ReadTextFile(ctx context.Context, path string) (string, error) {

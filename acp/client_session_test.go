@@ -168,3 +168,33 @@ func TestARequestAboutNoSessionHasNoClientSession(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAskingIsAYesOnlyIfAnOfferedOptionAllows(t *testing.T) {
+	options := []acp.PermissionOption{{OptionID: "no", Kind: acp.PermissionRejectOnce}, {OptionID: "always", Kind: acp.PermissionAllowAlways}}
+	for _, test := range []struct {
+		answer            acp.RequestPermissionOutcome
+		options           []acp.PermissionOption
+		allowed, remember bool
+	}{
+		{acp.SelectedPermissionOutcome{OptionID: "allow"}, nil, true, false},
+		{acp.SelectedPermissionOutcome{OptionID: "reject"}, nil, false, false},
+		{acp.SelectedPermissionOutcome{OptionID: "yes"}, nil, false, false},
+		{acp.CancelledPermissionOutcome{}, nil, false, false},
+		{acp.SelectedPermissionOutcome{OptionID: "always"}, options, true, true},
+		{acp.SelectedPermissionOutcome{OptionID: "allow"}, options, false, false},
+	} {
+		answers := &acp.ClientOptions{Permission: acp.PermissionFunc(func(_ context.Context, req acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+			if req.ToolCall.ToolCallID != "call" {
+				t.Errorf("asked for %q", req.ToolCall.ToolCallID)
+			}
+			return acp.RequestPermissionResponse{Outcome: test.answer}, nil
+		})}
+		shown(t, answers, func(ctx context.Context, s acp.ClientSession) error {
+			allowed, remember, err := s.AskPermission(ctx, acp.ToolCallUpdate{ToolCallID: "call"}, test.options...)
+			if allowed != test.allowed || remember != test.remember {
+				t.Errorf("%v among %v: %v, %v", test.answer, test.options, allowed, remember)
+			}
+			return err
+		})
+	}
+}

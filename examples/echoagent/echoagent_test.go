@@ -127,3 +127,20 @@ func TestWhatDoesNotExistIsRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestTheAgentDoesWhatAnyAgentMust(t *testing.T) {
+	acptest.TestAgent(t, func() acp.Agent {
+		a, err := newAgent(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(a.Close)
+		return a
+	}, &acptest.TestOptions{LongPrompt: []acp.ContentBlock{acp.Text("count 1000000")}})
+}
+
+func TestNothingIsWrongWithTheAgentsMethods(t *testing.T) {
+	if err := acp.Check(&agent{}, nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -154,19 +154,8 @@ func (t turn) run(ctx context.Context, line string) (err error) {
 	return t.say(ctx, fmt.Sprintf("Done, with %d bytes of output.", len(output.Output)))
 }
 
-// ask asks the user for the call, which has been announced. Only an option that was offered, and allows, is a yes.
+// ask asks the user for the call, which has been announced.
 func (c *toolCall) ask(ctx context.Context) (allowed bool, err error) {
-	answer, err := c.client.Client().RequestPermission(ctx, acp.RequestPermissionRequest{
-		SessionID: c.client.ID(),
-		ToolCall:  acp.ToolCallUpdate{ToolCallID: c.tracker.ID()},
-		Options: []acp.PermissionOption{
-			{OptionID: "yes", Name: "Allow", Kind: acp.PermissionAllowOnce},
-			{OptionID: "no", Name: "Reject", Kind: acp.PermissionRejectOnce},
-		},
-	})
-	if err != nil {
-		return false, err
-	}
-	selected, ok := answer.Outcome.(acp.SelectedPermissionOutcome)
-	return ok && selected.OptionID == "yes", nil
+	allowed, _, err = c.client.AskPermission(ctx, acp.ToolCallUpdate{ToolCallID: c.tracker.ID()})
+	return allowed, err
 }

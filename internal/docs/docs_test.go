@@ -97,8 +97,7 @@ func TestEveryCodeBlockCompilesParsesOrRuns(t *testing.T) {
 	for _, b := range blocks(t) {
 		t.Run(b.String(), func(t *testing.T) {
 			switch b.language {
-			case "go":
-				compile(t, b.text)
+			case "go": // TestEveryGoBlockCompiles
 			case "json":
 				if !json.Valid([]byte(b.text)) {
 					t.Error("not JSON")
@@ -136,24 +135,37 @@ func goTool(t *testing.T, args ...string) {
 	}
 }
 
-// compile builds a whole program, or a fragment of one, as a package of this module.
-func compile(t *testing.T, text string) {
-	t.Helper()
-	if !strings.HasPrefix(text, "package ") {
-		text = program(text)
-	}
+// TestEveryGoBlockCompiles builds each block, a whole program or a fragment of one, as a package of this module.
+func TestEveryGoBlockCompiles(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, ".cache"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(filepath.Join(root, ".cache"), "docs-*")
+	all, err := os.MkdirTemp(filepath.Join(root, ".cache"), "docs-*")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+	t.Cleanup(func() { os.RemoveAll(all) })
+	for _, b := range blocks(t) {
+		if b.language != "go" {
+			continue
+		}
+		text, file := b.text, "main.go"
+		if !strings.HasPrefix(text, "package ") {
+			text = program(text)
+		}
+		if strings.Contains(text, "*testing.T)") {
+			file = "main_test.go"
+		}
+		// The folder is the block's name in what the compiler says.
+		dir := filepath.Join(all, strings.NewReplacer("/", "-", ".md", "").Replace(filepath.ToSlash(b.file))+fmt.Sprintf("-line-%d", b.line))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	goTool(t, "vet", "./"+filepath.ToSlash(filepath.Join(".cache", filepath.Base(dir))))
+	goTool(t, "vet", "./"+filepath.ToSlash(filepath.Join(".cache", filepath.Base(all)))+"/...")
 }
 
 // packages are those that a fragment may name without importing them.
@@ -169,8 +181,9 @@ var packages = []string{
 func program(text string) string {
 	var b strings.Builder
 	b.WriteString("package main\n\n")
+	code := regexp.MustCompile(`(?m)//.*$`).ReplaceAllString(text, "")
 	for _, p := range packages {
-		if regexp.MustCompile(`\b` + path.Base(p) + `\.[A-Z]`).MatchString(text) {
+		if regexp.MustCompile(`\b` + path.Base(p) + `\.[A-Z]`).MatchString(code) {
 			fmt.Fprintf(&b, "import %q\n", p)
 		}
 	}
