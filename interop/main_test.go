@@ -17,6 +17,7 @@ import (
 type programs struct {
 	self        string // this test binary, which is also the wire tee
 	wherry      string
+	echoAgent   string // the example of our SDK
 	coderClient string
 	coderAgent  string
 	modules     string // node_modules
@@ -56,6 +57,7 @@ func install(dir string) (programs, error) {
 	}
 	p := programs{
 		wherry:      filepath.Join(dir, "wherry"),
+		echoAgent:   filepath.Join(dir, "echoagent"),
 		coderClient: filepath.Join(dir, "coder-client"),
 		coderAgent:  filepath.Join(dir, "coder-agent"),
 		modules:     filepath.Join(here, "node_modules"),
@@ -78,6 +80,9 @@ func install(dir string) (programs, error) {
 		return programs{}, fmt.Errorf("the Python SDK is not installed (%w); `make interop` installs it, or: scripts/python-packages interop/py", err)
 	}
 	if err := build("..", p.wherry, "./cmd/wherry"); err != nil {
+		return programs{}, err
+	}
+	if err := build("..", p.echoAgent, "./examples/echoagent"); err != nil {
 		return programs{}, err
 	}
 	// The module of the benchmarks pins the other Go SDK.
