@@ -13,6 +13,7 @@ func TestNamesAreSpeakingWhereTheyCanBe(t *testing.T) {
 		{"github", "create_issue", "github__create_issue"},
 		{"my-server", "read__all", "my-server__read__all"},
 		{"a__b", "c", "a__b__c_"},
+		{"a_", "b", "a___b_"}, // else it would be the name of the tool "_b" of "a"
 		{"übersicht", "lies", "_bersicht__lies_"},
 		{"My Server", "do it!", "My_Server__do_it__"},
 		{"1password", "get", "_1password__get_"},
@@ -24,6 +25,18 @@ func TestNamesAreSpeakingWhereTheyCanBe(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s, %s: %s", c.server, c.tool, got)
 		}
+	}
+}
+
+func TestANameThatIsTakenIsNotGivenTwice(t *testing.T) {
+	n := names{taken: map[string]string{"a__b": "somebody else"}}
+	first := n.of("a", "b")
+	if first == "a__b" || n.of("a", "b") != first {
+		t.Errorf("given: %s, then %s", first, n.of("a", "b"))
+	}
+	n.taken[first], n.taken["a__b"] = "a third", "somebody else"
+	if second := n.of("a", "b"); second == first || second == "a__b" {
+		t.Errorf("given: %s", second)
 	}
 }
 

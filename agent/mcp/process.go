@@ -170,11 +170,13 @@ func readLine(r *bufio.Reader, limit int) (line []byte, whole bool, err error) {
 }
 
 // answerTo finds the number of the request that a message answers, where messages usually begin with it.
-var answerTo = regexp.MustCompile(`^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*([0-9]{1,15})\s*,`)
+var answerTo = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*([0-9]{1,15})\s*,`)
+})
 
 // tooLong makes an answer of the beginning of a message that is too long to be read, so that nobody waits for it.
 func tooLong(line []byte) (messages []jsonrpc.Message, ok bool) {
-	found := answerTo.FindSubmatch(line[:min(len(line), 256)])
+	found := answerTo().FindSubmatch(line[:min(len(line), 256)])
 	if found == nil {
 		return nil, false
 	}

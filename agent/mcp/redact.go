@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -138,13 +139,14 @@ func replacer(secrets []secret) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// addresses finds addresses in a text.
-var addresses = regexp.MustCompile(`https?://[^\s"'<>\\]+`)
+// addresses finds addresses in a text. It is made at its first use, as is every expression here: a start without servers
+// should not pay for them.
+var addresses = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`https?://[^\s"'<>\\]+`) })
 
 // say redacts what the program says about the server: errors, status, notices. Of addresses only the origin is left, since
 // a path can be a key too.
 func (r *redactor) say(text string) string {
-	text = addresses.ReplaceAllStringFunc(text, func(address string) string {
+	text = addresses().ReplaceAllStringFunc(text, func(address string) string {
 		u, err := url.Parse(strings.TrimRight(address, ".,:;)"))
 		if err != nil || u.Host == "" {
 			return "[address]"
@@ -162,13 +164,15 @@ func (r *redactor) say(text string) string {
 func (r *redactor) result(text string) string { return r.results.Replace(text) }
 
 // escapes are the terminal sequences that colour text and move the cursor (ECMA-48).
-var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
+})
 
 // plain makes a text valid UTF-8 without terminal sequences and control characters.
 func plain(text string) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	if strings.IndexByte(text, '\x1b') >= 0 {
-		text = escapes.ReplaceAllString(text, "")
+		text = escapes().ReplaceAllString(text, "")
 	}
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {

@@ -34,7 +34,7 @@ type remote struct {
 	life   context.Context // all requests end with it
 	end    context.CancelFunc
 
-	asked   atomic.Bool // a stream of the server's own messages was asked for
+	streams atomic.Bool // the server has opened a stream of its own messages
 	mu      sync.Mutex
 	refused int    // the last status of a refused login
 	issuer  string // origin of the server that gave the session its id: after a redirect, not ours
@@ -58,7 +58,7 @@ func (r *remote) transport() sdk.Transport {
 			Endpoint: r.cfg.URL, HTTPClient: client, MaxEventSize: maxMessage,
 		}}
 	}
-	r.asked.Store(false)
+	r.streams.Store(false)
 	return &sdk.StreamableClientTransport{
 		Endpoint: r.cfg.URL, HTTPClient: client, MaxRetries: streamAttempts, MaxEventSize: maxMessage,
 	}
@@ -82,6 +82,14 @@ func (t *sseTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 }
 
 func (r *remote) redirect(req *http.Request, via []*http.Request) error {
+	err := badRedirect(req, via)
+	if err != nil && req.Method == http.MethodGet && r.cfg.Transport == TransportHTTP && !r.streams.Load() {
+		return http.ErrUseLastResponse // no stream, as RoundTrip has it
+	}
+	return err
+}
+
+func badRedirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) >= maxRedirects:
 		return fmt.Errorf("redirected more than %d times", maxRedirects)
@@ -100,7 +108,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	out := req.Clone(ctx)
 	r.address(out)
 	stream := r.cfg.Transport == TransportHTTP && out.Method == http.MethodGet
-	first := stream && r.asked.CompareAndSwap(false, true)
+	first := stream && !r.streams.Load()
 	var slow *time.Timer
 	if first {
 		slow = time.AfterFunc(streamPatient, func() { cancel(errors.New("no answer")) })
@@ -108,8 +116,9 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := r.base.RoundTrip(out)
 	inTime := slow == nil || slow.Stop()
 	switch {
-	case first && r.life.Err() == nil && (err != nil || !inTime || resp.StatusCode >= 300):
-		// No stream is no fault: the protocol lets a server say so with 405, and some say it otherwise.
+	case first && (err != nil || !inTime || resp.StatusCode >= 400):
+		// No stream is no fault: the protocol lets a server say so with 405, and some say it otherwise. The SDK tries
+		// again after an error, and waits for that before it is connected, whatever has become of its context.
 		if err == nil {
 			_ = resp.Body.Close()
 		}
@@ -122,6 +131,9 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		done()
 		return nil, fmt.Errorf("the server answered %s", resp.Status)
+	}
+	if stream && resp.StatusCode < 300 {
+		r.streams.Store(true)
 	}
 	r.learn(out, resp)
 	left := int64(maxMessage)

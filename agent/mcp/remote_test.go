@@ -206,6 +206,12 @@ func TestAServerWithoutAStreamOfItsOwnIsUsedAllTheSame(t *testing.T) {
 	for name, stream := range map[string]http.HandlerFunc{
 		"that does not answer": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"that fails":           func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+		"that leads in circles": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+		},
+		"that leads to one that breaks off": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusTemporaryRedirect)
+		},
 		"that breaks off": func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err == nil {
@@ -227,6 +233,23 @@ func TestAServerWithoutAStreamOfItsOwnIsUsedAllTheSame(t *testing.T) {
 				t.Errorf("result: %+v; status %+v", r, set.Status())
 			}
 		})
+	}
+}
+
+func TestTheStartLimitHoldsWhereverTheServerIsSilent(t *testing.T) {
+	next := handler(t, TransportHTTP)
+	address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			<-r.Context().Done()
+			return
+		}
+		next.ServeHTTP(w, r)
+	}))
+	began := time.Now()
+	set := openReady(t, Options{}, Server{Name: "far", Transport: TransportHTTP, URL: address, StartTimeout: 300 * time.Millisecond})
+	contains(t, set.Status()[0].Error, "not ready within 300ms")
+	if took := time.Since(began); took >= streamPatient {
+		t.Errorf("it took %s", took)
 	}
 }
 
