@@ -103,10 +103,16 @@ func (b *Bridge) reopen(ctx context.Context, id acp.SessionID, cwd string, more 
 		return nil, err
 	}
 	if o := b.find(id); o != nil {
-		if err := o.Move(ctx, roots); err != nil {
-			return nil, b.failure(err, id)
+		if o.face.client == acp.ClientFrom(ctx) {
+			if err := o.Move(ctx, roots); err != nil {
+				return nil, b.failure(err, id)
+			}
+			return o, nil
 		}
-		return o, nil
+		b.take(id) // it was opened by a client that is gone
+		if err := b.end(ctx, o); err != nil {
+			return nil, err
+		}
 	}
 	f := b.newFace(ctx)
 	s, err := b.agent.Open(ctx, string(id), roots, f)

@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"internal":    {"internal"},
 	"scripts":     {},
 	"docs":        {"acp", "agent", "bridge", "server"},
+	"examples":    {"examples", "acp"},
 	"interop":     {"interop", "acp", "agent"},
 }
 
