@@ -128,6 +128,7 @@ type RemoteAgent struct {
 	handler *clientHandler
 	routes  map[string]route[*clientHandler]
 	hello   atomic.Pointer[InitializeResponse] // the agent's answer; empty before it
+	values  context.Context                    // what every handler's context has; does not end
 	onClose func() error                       // ends the process, if there is one
 	explain func(error) error                  // adds how the process ended, if there is one
 
@@ -162,7 +163,9 @@ func connect(ctx context.Context, t Transport, opts *ClientOptions, onClose func
 	}
 	a.hello.Store(&InitializeResponse{})
 	a.conn = jsonrpc.New(t, clientWire{a}, opts.wire())
-	a.conn.Start(context.WithValue(ctx, agentKey{}, a))
+	ctx = context.WithValue(ctx, agentKey{}, a)
+	a.values = context.WithoutCancel(ctx)
+	a.conn.Start(ctx)
 	start := opts.StartTimeout
 	if start <= 0 {
 		start = DefaultStartTimeout
@@ -281,11 +284,16 @@ func (a *RemoteAgent) Err() error {
 }
 
 // Wait waits until the connection has ended and then, bounded, for its handlers. It
-// returns nil after an orderly end.
+// returns nil after an orderly end, and an *ExitError if the agent's process failed before
+// the connection was closed by this side.
 func (a *RemoteAgent) Wait() error {
 	<-a.conn.Closed()
 	a.wait()
-	return ended(a.Err())
+	err := a.Err()
+	if exit, ok := errors.AsType[*ExitError](err); ok && (exit.Code != 0 || exit.Signal != "") && !errors.Is(err, jsonrpc.ErrLocalClose) {
+		return err
+	}
+	return ended(err)
 }
 
 // Close ends the connection, and the agent's process and all its descendants if Spawn

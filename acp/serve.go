@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -441,9 +442,10 @@ func programInfo() *Implementation {
 	return &info
 }
 
-// ended is what Wait returns for a connection's end.
+// ended is what Wait returns for a connection's end. A peer that hangs up in order may be
+// noticed by a write first.
 func ended(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, jsonrpc.ErrLocalClose) {
+	if errors.Is(err, io.EOF) || errors.Is(err, jsonrpc.ErrLocalClose) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
 	return err

@@ -111,7 +111,7 @@ func (t *Stream[R]) Result() (R, error) {
 // handOver gives what nobody has read, and nobody will, to the default handler.
 func (t *Stream[R]) handOver() {
 	t.updates.handOver(func(u SessionUpdate) {
-		t.session.agent.unclaimed(context.Background(), SessionNotification{SessionID: t.session.id, Update: u})
+		t.session.agent.unclaimed(t.session.agent.values, SessionNotification{SessionID: t.session.id, Update: u})
 	})
 }
 
