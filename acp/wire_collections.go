@@ -1,7 +1,5 @@
 package acp
 
-import "slices"
-
 // Members is a JSON object whose order matters, such as the fields of a form.
 type Members[T any] []Member[T]
 
@@ -45,7 +43,7 @@ func decodeSlice[T any](d *decoder, skip bool, item func(*decoder) (T, error)) (
 		v, err := item(d)
 		switch {
 		case err == nil:
-			s = append(forNext(s), v)
+			s = append(s, v)
 		case skip:
 			d.lenient(at, err)
 		default:
@@ -55,10 +53,10 @@ func decodeSlice[T any](d *decoder, skip bool, item func(*decoder) (T, error)) (
 	return s, nil
 }
 
-// forNext makes room for another item: lists have one item, or a few.
+// forNext makes room for another struct: lists have one, or a few. The compiler knows better for smaller items.
 func forNext[T any](s []T) []T {
 	if len(s) == 1 && cap(s) == 1 {
-		return slices.Grow(s, 3)
+		return append(make([]T, 0, 4), s[0])
 	}
 	return s
 }
