@@ -143,12 +143,12 @@ func codexEnv(home, _ string) []string {
 	return []string{"CODEX_HOME=" + filepath.Join(home, ".codex"), "FAKE_KEY=of-nobody"}
 }
 
-// codexConfig has the policy ask before commands.
+// codexConfig has the policy ask before commands. There is no sandbox: it would need a program that not every machine has.
 func codexConfig(_, model, policy string) map[string]string {
 	return map[string]string{".codex/config.toml": fmt.Sprintf(`model = "fake"
 model_provider = "fake"
 approval_policy = "%s"
-sandbox_mode = "read-only"
+sandbox_mode = "danger-full-access"
 [model_providers.fake]
 name = "fake"
 base_url = "%s/v1"
