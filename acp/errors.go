@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/wherry-acp/wherry/acp/internal/jsonrpc"
@@ -87,7 +89,41 @@ type RequestError struct {
 	Data    jsontext.Value // nil if there is none
 }
 
-func (e *RequestError) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
+// Error is the message and the code. Many agents say only "Internal error" there and the reason in the data: a
+// text in it that is meant for people follows, up to a length.
+func (e *RequestError) Error() string {
+	if reason := e.reason(); reason != "" {
+		return fmt.Sprintf("%s: %s (code %d)", e.Message, reason, e.Code)
+	}
+	return fmt.Sprintf("%s (code %d)", e.Message, e.Code)
+}
+
+// maxReason bounds the part of an error's data that its text shows, in bytes.
+const maxReason = 300
+
+// reason is the data if it is a string, or its member details, message, reason or error.
+func (e *RequestError) reason() string {
+	text := ""
+	if e.Data.Kind() == '"' {
+		_ = json.Unmarshal(e.Data, &text) // what is no string says nothing
+	} else if e.Data.Kind() == '{' {
+		var said map[string]jsontext.Value
+		_ = json.Unmarshal(e.Data, &said, jsontext.AllowDuplicateNames(true))
+		for _, name := range []string{"details", "message", "reason", "error"} {
+			if v := said[name]; v.Kind() == '"' && json.Unmarshal(v, &text) == nil && text != "" {
+				break
+			}
+		}
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if strings.Contains(e.Message, text) {
+		return ""
+	}
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "") + "…"
+	}
+	return text
+}
 
 // Is reports whether target is a *RequestError with the same code and either no message
 // or the same one.

@@ -3,6 +3,7 @@ package acp_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,5 +71,24 @@ func TestACallSaysHowFarItCame(t *testing.T) {
 	}
 	if got := acp.OutcomeOf(errors.New("something else")); got != acp.MaybeSent {
 		t.Errorf("a foreign error is %v", got)
+	}
+}
+
+func TestTheReasonThatAnAgentPutsIntoTheDataIsInTheErrorsText(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"details":"no  such\nproject"}`:    "Internal error: no such project (code -32603)",
+		`"quota"`:                            "Internal error: quota (code -32603)",
+		`{"error":7,"reason":"late"}`:        "Internal error: late (code -32603)",
+		`{"details":"Internal"}`:             "Internal error (code -32603)",
+		`{"path":"cwd"}`:                     "Internal error (code -32603)",
+		`[1]`:                                "Internal error (code -32603)",
+		`null`:                               "Internal error (code -32603)",
+		``:                                   "Internal error (code -32603)",
+		`"` + strings.Repeat("é", 200) + `"`: "Internal error: " + strings.Repeat("é", 150) + "… (code -32603)",
+	} {
+		err := &acp.RequestError{Code: acp.CodeInternalError, Message: "Internal error", Data: []byte(data)}
+		if err.Error() != want {
+			t.Errorf("%s: %s", data, err)
+		}
 	}
 }
