@@ -31,9 +31,13 @@ type Options struct {
 	// is the offline model, a session says so once.
 	DefaultModel string
 	ModelChosen  bool
+	// ModelFixed has every new session begin with the default model, whatever was chosen before in its folder.
+	ModelFixed bool
+	// DefaultMode is the mode of new sessions in a folder where none was chosen; empty means [approval.ModeAsk].
+	DefaultMode approval.Mode
 	// Mode, when set, is the gate's mode in this process: with it every session is opened, whatever mode is stored for
 	// it, and it is not stored. The person can then choose another one, but out of [approval.ModeOff] there is no way.
-	// When it is empty, sessions have their stored mode, new ones [approval.ModeAsk].
+	// When it is empty, sessions have their stored mode, new ones DefaultMode.
 	Mode approval.Mode
 	// MaxSteps bounds the model calls of one turn; 0 means 100.
 	MaxSteps int
@@ -73,6 +77,12 @@ func New(opts Options) (*Agent, error) {
 	if opts.Mode != "" && !opts.Mode.Valid() {
 		return nil, fmt.Errorf("agent: unknown mode %q", opts.Mode)
 	}
+	if opts.DefaultMode == "" {
+		opts.DefaultMode = approval.ModeAsk
+	}
+	if !opts.DefaultMode.Valid() {
+		return nil, fmt.Errorf("agent: unknown mode %q", opts.DefaultMode)
+	}
 	if opts.MaxSteps == 0 {
 		opts.MaxSteps = 100
 	}
@@ -94,7 +104,7 @@ func (a *Agent) Create(ctx context.Context, roots []string, face Face) (*Session
 		return nil, &FolderError{Err: err}
 	}
 	id := session.NewID()
-	first := session.Created{Roots: clean(roots), Mode: approval.ModeAsk, Model: a.opts.DefaultModel}
+	first := session.Created{Roots: clean(roots), Mode: a.opts.DefaultMode, Model: a.opts.DefaultModel}
 	if err := a.recall(ctx, &first); err != nil {
 		return nil, err
 	}

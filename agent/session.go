@@ -140,7 +140,8 @@ func (s *Session) SetMode(ctx context.Context, mode approval.Mode) error {
 	before, edits := s.mode, s.edits
 	s.mode, s.edits = mode, false // at no moment holds the stored mode that this process was told to leave aside
 	s.mu.Unlock()
-	err := s.record(ctx, session.Configured{Mode: mode})
+	// The option says that the person chose it, and the next session in the folder begins with it.
+	err := s.record(ctx, session.Configured{Mode: mode, Options: map[string]string{string(SettingMode): string(mode)}})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {

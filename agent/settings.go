@@ -268,18 +268,18 @@ func (a *Agent) recall(ctx context.Context, first *session.Created) error {
 		return err
 	}
 	last := page.Sessions[0]
-	if last.Mode.Valid() && last.Mode != approval.ModeAuto {
-		first.Mode = last.Mode
-	}
 	options := make(map[string]string)
 	for name, value := range last.Options {
-		if name != string(SettingModel) {
+		if name != string(SettingModel) && name != string(SettingMode) {
 			options[name] = value
 		}
 	}
+	if mode := approval.Mode(last.Options[string(SettingMode)]); mode.Valid() && mode != approval.ModeAuto {
+		first.Mode, options[string(SettingMode)] = mode, string(mode)
+	}
 	chosen := last.Options[string(SettingModel)]
 	usable := slices.ContainsFunc(a.choices(), func(m ModelChoice) bool { return m.ID() == chosen && m.Unavailable == "" })
-	if usable && !a.opts.ModelChosen {
+	if usable && !a.opts.ModelFixed {
 		first.Model, options[string(SettingModel)] = chosen, chosen
 	}
 	if len(options) > 0 {

@@ -155,7 +155,10 @@ func TestTheNextSessionInAFolderBeginsWithWhatWasChosenThere(t *testing.T) {
 	if st := create(t, a, &fakeFace{}, here).State(); st.Mode != approval.ModeAsk {
 		t.Errorf("the mode auto was carried over: %+v", st)
 	}
-	if st := create(t, choosing(t, store, Options{ModelChosen: true}), &fakeFace{}, here).State(); st.Model != "a/plain" {
+	if st := create(t, choosing(t, store, Options{DefaultMode: approval.ModeEdits}), &fakeFace{}, t.TempDir()).State(); st.Mode != approval.ModeEdits {
+		t.Errorf("the default mode is %s", st.Mode)
+	}
+	if st := create(t, choosing(t, store, Options{ModelFixed: true}), &fakeFace{}, here).State(); st.Model != "a/plain" {
 		t.Errorf("the model named for the process is %s", st.Model)
 	}
 }

@@ -85,8 +85,17 @@ func (s *settings) build(program, folder string, stderr io.Writer) (*built, erro
 		MaxSteps: conf.Budget.Steps, AskTimeout: conf.AskTimeout,
 		OpenModel: source.open, Models: source.list,
 	}
-	if conf.Origin("mode").Layer != config.BuiltIn {
+	switch conf.Origin("mode").Layer {
+	case config.BuiltIn:
+	case config.Global: // where a session begins; what is chosen in it is kept
+		options.DefaultMode = conf.Mode
+	default: // for this process alone
 		options.Mode = conf.Mode
+	}
+	switch conf.Origin("model").Layer {
+	case config.BuiltIn, config.Global:
+	default:
+		options.ModelFixed = true
 	}
 	a, err := agent.New(options)
 	if err != nil {
