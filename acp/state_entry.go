@@ -15,6 +15,8 @@ import (
 //   - [CompactionEntry]
 //   - [NoticeEntry]
 //   - [UnstableSessionMessageEntry]
+//
+//sumtype:decl
 type Entry interface {
 	// Info tells when the entry came.
 	Info() EntryInfo

@@ -12,6 +12,8 @@ import "github.com/go-json-experiment/json/jsontext"
 //   - [ToolCallDiff] (type "diff")
 //   - [ToolCallTerminal] (type "terminal")
 //   - [UnknownToolCallContent], which keeps what this version does not know
+//
+//sumtype:decl
 type ToolCallContent interface {
 	toolCallContent(e *encoder)
 }
@@ -110,6 +112,8 @@ func UnmarshalToolCallContent(b []byte) (ToolCallContent, error) {
 //   - [ResourceLink] (type "resource_link")
 //   - [EmbeddedResource] (type "resource")
 //   - [UnknownContentBlock], which keeps what this version does not know
+//
+//sumtype:decl
 type ContentBlock interface {
 	contentBlock(e *encoder)
 }
@@ -225,6 +229,8 @@ func UnmarshalContentBlock(b []byte) (ContentBlock, error) {
 //   - [TextResourceContents] (has "text")
 //   - [BlobResourceContents] (has "blob")
 //   - [UnknownResourceContents], which keeps what this version does not know
+//
+//sumtype:decl
 type ResourceContents interface {
 	resourceContents(e *encoder)
 }
@@ -304,6 +310,8 @@ func UnmarshalResourceContents(b []byte) (ResourceContents, error) {
 //   - [BooleanPropertySchema] (type "boolean")
 //   - [MultiSelectPropertySchema] (type "array")
 //   - [UnknownElicitationPropertySchema], which keeps what this version does not know
+//
+//sumtype:decl
 type ElicitationPropertySchema interface {
 	elicitationPropertySchema(e *encoder)
 }
@@ -425,6 +433,8 @@ func UnmarshalElicitationPropertySchema(b []byte) (ElicitationPropertySchema, er
 //   - [StringMultiSelectItems] (type "string")
 //   - [TitledMultiSelectItems] (no type)
 //   - [UnknownMultiSelectItems], which keeps what this version does not know
+//
+//sumtype:decl
 type MultiSelectItems interface {
 	multiSelectItems(e *encoder)
 }
@@ -505,6 +515,8 @@ func UnmarshalMultiSelectItems(b []byte) (MultiSelectItems, error) {
 //
 //   - [AuthMethodTerminal] (type "terminal")
 //   - [AuthMethodAgent] (no type)
+//
+//sumtype:decl
 type AuthMethod interface {
 	authMethod(e *encoder)
 }
@@ -580,6 +592,8 @@ func UnmarshalAuthMethod(b []byte) (AuthMethod, error) { return unmarshalUnion(b
 //   - [UnstableSessionMessage] (sessionUpdate "session_message")
 //   - [UnstableSessionMessageChunk] (sessionUpdate "session_message_chunk")
 //   - [UnknownSessionUpdate], which keeps what this version does not know
+//
+//sumtype:decl
 type SessionUpdate interface {
 	sessionUpdate(e *encoder)
 }
@@ -886,6 +900,8 @@ func UnmarshalSessionUpdate(b []byte) (SessionUpdate, error) {
 //   - [UnstableUnknownPlanUpdateContent], which keeps what this version does not know
 //
 // Unstable: it may change or go, and is off until a connection opts in.
+//
+//sumtype:decl
 type UnstablePlanUpdateContent interface {
 	unstablePlanUpdateContent(e *encoder)
 }
@@ -984,6 +1000,8 @@ func UnmarshalUnstablePlanUpdateContent(b []byte) (UnstablePlanUpdateContent, er
 //
 //   - [UnstructuredCommandInput] (has "hint")
 //   - [UnknownAvailableCommandInput], which keeps what this version does not know
+//
+//sumtype:decl
 type AvailableCommandInput interface {
 	availableCommandInput(e *encoder)
 }
@@ -1057,6 +1075,8 @@ func UnmarshalAvailableCommandInput(b []byte) (AvailableCommandInput, error) {
 //   - [UnstableOtherStateUpdate], which keeps what this version does not know
 //
 // Unstable: it may change or go, and is off until a connection opts in.
+//
+//sumtype:decl
 type UnstableStateUpdate interface {
 	unstableStateUpdate(e *encoder)
 }
@@ -1167,6 +1187,8 @@ func UnmarshalUnstableStateUpdate(b []byte) (UnstableStateUpdate, error) {
 //   - [UnstableMCPServerACP] (type "acp")
 //   - [MCPServerStdio] (no type)
 //   - [UnknownMCPServer], which keeps what this version does not know
+//
+//sumtype:decl
 type MCPServer interface {
 	mcpServer(e *encoder)
 }
@@ -1276,6 +1298,8 @@ func UnmarshalMCPServer(b []byte) (MCPServer, error) { return unmarshalUnion(b, 
 //   - [CancelledPermissionOutcome] (outcome "cancelled")
 //   - [SelectedPermissionOutcome] (outcome "selected")
 //   - [UnknownRequestPermissionOutcome], which keeps what this version does not know
+//
+//sumtype:decl
 type RequestPermissionOutcome interface {
 	requestPermissionOutcome(e *encoder)
 }
@@ -1364,6 +1388,8 @@ func UnmarshalRequestPermissionOutcome(b []byte) (RequestPermissionOutcome, erro
 //   - [ElicitationFormMode] (mode "form")
 //   - [ElicitationURLMode] (mode "url")
 //   - [UnknownElicitationMode], which keeps what this version does not know
+//
+//sumtype:decl
 type ElicitationMode interface {
 	elicitationMode(e *encoder)
 }
@@ -1447,6 +1473,8 @@ func hasElicitationMode(u ElicitationMode, name []byte) bool {
 //
 //   - [ElicitationSessionScope] (has "sessionId")
 //   - [ElicitationRequestScope] (has "requestId")
+//
+//sumtype:decl
 type ElicitationScope interface {
 	elicitationScope(e *encoder)
 }
@@ -1506,6 +1534,8 @@ func hasElicitationScope(u ElicitationScope, name []byte) bool {
 //   - [SessionConfigSelect] (type "select")
 //   - [SessionConfigBoolean] (type "boolean")
 //   - [UnknownSessionConfigKind], which keeps what this version does not know
+//
+//sumtype:decl
 type SessionConfigKind interface {
 	sessionConfigKind(e *encoder)
 }
@@ -1589,6 +1619,8 @@ func hasSessionConfigKind(u SessionConfigKind, name []byte) bool {
 //   - [ElicitationDeclineAction] (action "decline")
 //   - [ElicitationCancelAction] (action "cancel")
 //   - [UnknownElicitationAction], which keeps what this version does not know
+//
+//sumtype:decl
 type ElicitationAction interface {
 	elicitationAction(e *encoder)
 }

@@ -9,6 +9,8 @@ import "github.com/go-json-experiment/json/jsontext"
 //   - [SessionConfigSelectFlat] (the items have "value"; an empty array is this one)
 //   - [SessionConfigSelectGroups] (the items have "group")
 //   - [UnknownSessionConfigSelectOptions], which keeps what this version does not know
+//
+//sumtype:decl
 type SessionConfigSelectOptions interface {
 	sessionConfigSelectOptions(e *encoder)
 }
@@ -78,6 +80,8 @@ func encodeSessionConfigSelectOptions(e *encoder, v SessionConfigSelectOptions) 
 //
 //   - [SessionConfigValueID], for a selection
 //   - [SessionConfigValueBool] (type "boolean")
+//
+//sumtype:decl
 type SessionConfigOptionValue interface {
 	sessionConfigOptionValue(e *encoder)
 }

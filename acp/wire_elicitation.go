@@ -12,6 +12,8 @@ import "github.com/go-json-experiment/json/jsontext"
 //   - [ElicitationBoolean]
 //   - [ElicitationStrings]
 //   - [UnknownElicitationContentValue], which keeps what this version does not know
+//
+//sumtype:decl
 type ElicitationContentValue interface {
 	elicitationContentValue(e *encoder)
 }

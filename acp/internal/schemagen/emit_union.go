@@ -46,6 +46,7 @@ func (m *model) writeUnion(s *source, d *def) {
 	if d.unstable {
 		s.f("//\n// Unstable: it may change or go, and is off until a connection opts in.")
 	}
+	s.f("//\n//sumtype:decl")
 	s.f("type %s interface {\n%s(e *encoder)\n}\n", d.goName, u.method)
 	m.writeUnknown(s, d)
 	for _, v := range u.all() {
