@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -143,6 +144,7 @@ func (a *RemoteAgent) question(ctx context.Context, r *jsonrpc.Request, route ro
 			got.panicked = recover()
 			answers <- got
 		}()
+		a.afterUpdates(ctx, SessionID(sessionOf(r.Params)))
 		got.err = context.Canceled // if the handler ends its goroutine
 		got.m, got.err = route.call(ctx, &a.link, a.handler, r.Params)
 	}()
@@ -163,6 +165,30 @@ func (a *RemoteAgent) question(ctx context.Context, r *jsonrpc.Request, route ro
 		return nil, ctx.Err()
 	}
 	return &RequestPermissionResponse{Outcome: CancelledPermissionOutcome{}}, nil
+}
+
+// afterUpdates waits until whoever reads the session's updates has dealt with those that came before now, so that a
+// question comes up after what it is about.
+func (a *RemoteAgent) afterUpdates(ctx context.Context, id SessionID) {
+	patience := time.NewTimer(updatesPatience)
+	defer patience.Stop()
+	select {
+	case <-a.conn.Handled(string(id)):
+	case <-ctx.Done():
+		return
+	case <-patience.C:
+		return
+	}
+	s := a.Session(id)
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	t := s.stream
+	s.mu.Unlock()
+	if t != nil {
+		t.caughtUp(ctx, patience.C)
+	}
 }
 
 // Notification implements jsonrpc.Handler.

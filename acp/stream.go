@@ -58,7 +58,8 @@ func (t *Stream[R]) fail(err error) {
 }
 
 // Updates iterates over the session's updates while the call runs, in order; it ends
-// after the last one that was received before the answer. Leaving the loop early cancels
+// after the last one that was received before the answer. A question to the user (a permission, an elicitation) is asked after
+// the loop has done its work for the updates before it, so the loop must not wait for one. Leaving the loop early cancels
 // the call and waits for its end, bounded by ClientOptions.CancelGrace. Updates can be
 // read once.
 func (t *Stream[R]) Updates() iter.Seq[SessionUpdate] {
@@ -70,6 +71,7 @@ func (t *Stream[R]) Updates() iter.Seq[SessionUpdate] {
 		if again {
 			return
 		}
+		t.updates.begin()
 		var run []SessionUpdate
 		finished, at := false, 0
 		defer func() {
@@ -86,6 +88,7 @@ func (t *Stream[R]) Updates() iter.Seq[SessionUpdate] {
 				if !yield(u) {
 					return
 				}
+				t.updates.read()
 			}
 		}
 		finished = true
@@ -170,9 +173,38 @@ func (t *Stream[R]) push(ctx context.Context, u SessionUpdate) bool {
 	return false
 }
 
+// caughtUp waits until an Updates loop has done its work for every update so far, as long as patience lasts; for a
+// loop to begin it waits a moment only.
+func (t *Stream[R]) caughtUp(ctx context.Context, patience <-chan time.Time) {
+	done := t.updates.caughtUp()
+	begin := time.NewTimer(beginPatience)
+	defer begin.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			return
+		case <-patience:
+			return
+		case <-begin.C:
+			if !t.updates.hasReader() {
+				return
+			}
+		}
+	}
+}
+
+// How long a question to the user waits for the loop that reads the updates before it: to begin, and to be done with them.
+const (
+	beginPatience   = 200 * time.Millisecond
+	updatesPatience = 5 * time.Second
+)
+
 // active is the part of a stream that a session needs.
 type active interface {
 	push(ctx context.Context, u SessionUpdate) bool
+	caughtUp(ctx context.Context, patience <-chan time.Time)
 	isCancelled() bool
 	Done() <-chan struct{}
 }

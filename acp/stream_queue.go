@@ -2,7 +2,9 @@ package acp
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // streamBuffer is how many updates wait, besides those the reader has taken, before the session does.
@@ -21,6 +23,19 @@ type updateQueue struct {
 	room    chan struct{}
 
 	handing sync.Mutex // held while the default handler gets what nobody has read
+
+	// For those who wait until the reader is done with everything pushed so far.
+	reading bool          // there is a reader
+	pushed  uint64        // updates, in all
+	done    atomic.Uint64 // of them, those the reader is done with
+	behind  []behind      // who waits
+	awaited atomic.Bool   // there is somebody in behind
+}
+
+// behind waits until the reader is done with so many updates.
+type behind struct {
+	target uint64
+	done   chan struct{}
 }
 
 func newUpdateQueue() *updateQueue {
@@ -48,6 +63,7 @@ func (q *updateQueue) push(ctx context.Context, u SessionUpdate) bool {
 		}
 		if len(q.waiting) < streamBuffer {
 			q.waiting = append(q.waiting, u)
+			q.pushed++
 			wake(&q.reader, q.news)
 			q.mu.Unlock()
 			return true
@@ -81,6 +97,7 @@ func (q *updateQueue) next(read []SessionUpdate) []SessionUpdate {
 		}
 		if q.ended {
 			q.left = true
+			q.settle()
 			q.mu.Unlock()
 			return nil
 		}
@@ -107,7 +124,57 @@ func (q *updateQueue) leave(unread []SessionUpdate) {
 	if len(unread) > 0 {
 		q.waiting = append(unread, q.waiting...)
 	}
+	q.settle()
 	wake(&q.writer, q.room)
+}
+
+// begin says that there is a reader.
+func (q *updateQueue) begin() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.reading = true
+}
+
+// read says that the reader is done with one more update.
+func (q *updateQueue) read() {
+	q.done.Add(1)
+	if q.awaited.Load() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.settle()
+	}
+}
+
+// hasReader reports whether somebody has begun to read.
+func (q *updateQueue) hasReader() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.reading
+}
+
+// caughtUp returns a channel that is closed when the reader is done with every update pushed so far, or when nobody will read
+// any more.
+func (q *updateQueue) caughtUp() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b := behind{q.pushed, make(chan struct{})}
+	q.awaited.Store(true) // before done is looked at: the reader looks the other way round
+	q.behind = append(q.behind, b)
+	q.settle()
+	return b.done
+}
+
+// settle tells those who need not wait any more; the caller holds mu.
+func (q *updateQueue) settle() {
+	free := q.left
+	q.behind = slices.DeleteFunc(q.behind, func(b behind) bool {
+		if !free && q.done.Load() < b.target {
+			return false
+		}
+		close(b.done)
+		return true
+	})
+	q.awaited.Store(len(q.behind) > 0)
 }
 
 // handOver gives what nobody has read to f, in order, once the reader has left; until then it does nothing.
