@@ -61,19 +61,39 @@ func (c *call) try(ctx context.Context, out tool.Output) (*connection, *sdk.Call
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.CallTimeout, &callLimitError{s.cfg.CallTimeout})
 	defer cancel()
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	defer context.AfterFunc(conn.life, func() { end(errStopped) })()
 
 	token, release := conn.listen(s.progress(out))
 	defer release()
 	params := &sdk.CallToolParams{Name: c.tool.name, Arguments: c.args}
 	params.SetProgressToken(token)
-	result, err := conn.session.CallTool(ctx, params)
-	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		err = context.Cause(ctx) // which of the two it was, or that the connection was ended
+	replies := make(chan reply, 1)
+	running := conn.spawn(ctx, func(ctx context.Context) {
+		result, err := conn.session.CallTool(ctx, params)
+		replies <- reply{result, err}
+	})
+	if !running {
+		return conn, nil, errStopped
 	}
-	return conn, result, err
+	select {
+	case r := <-replies:
+		if errors.Is(r.err, context.Canceled) || errors.Is(r.err, context.DeadlineExceeded) {
+			r.err = errStopped
+			if ctx.Err() != nil {
+				r.err = context.Cause(ctx)
+			}
+		}
+		return conn, r.result, r.err
+	case <-ctx.Done(): // the SDK may take a moment longer
+		return conn, nil, context.Cause(ctx)
+	case <-s.set.closing:
+		return conn, nil, errStopped
+	}
+}
+
+// reply is how a call ended.
+type reply struct {
+	result *sdk.CallToolResult
+	err    error
 }
 
 // progress gives a receiver that shows a server's progress, up to a limit.
@@ -104,9 +124,12 @@ func (c *call) why(ctx context.Context, conn *connection, err error) string {
 	if lost(err) {
 		timer := time.NewTimer(overLimit)
 		defer timer.Stop()
+		gone := "The call failed, since " + server + " is gone; it is not known how far it came: "
 		select {
 		case <-conn.over:
-			return fmt.Sprintf("The call failed, since %s is gone; it is not known how far it came: %s", server, conn.why)
+			return gone + conn.why.Error()
+		case <-c.tool.server.set.closing:
+			return gone + "the session is closed"
 		case <-ctx.Done():
 		case <-timer.C:
 		}

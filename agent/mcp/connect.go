@@ -40,7 +40,9 @@ type connection struct {
 	killed bool          // it did not end by itself; see endedItself
 
 	tokens   atomic.Int64
+	calls    sync.WaitGroup
 	mu       sync.Mutex
+	closed   bool                         // no further calls
 	progress map[string]func(text string) // by token
 }
 
@@ -207,6 +209,23 @@ func (c *connection) toolsChanged() {
 	}
 }
 
+// spawn runs a call in a goroutine that close waits for. Its context ends with the one given and with the connection. It
+// gives false, and runs nothing, once the connection is being closed.
+func (c *connection) spawn(ctx context.Context, call func(context.Context)) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.calls.Go(func() {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(c.life, cancel)()
+		call(ctx)
+	})
+	return true
+}
+
 // listen has progress of a call delivered to the receiver, until release is called. It gives the token for the call.
 func (c *connection) listen(receive func(text string)) (token string, release func()) {
 	token = "call-" + strconv.FormatInt(c.tokens.Add(1), 10)
@@ -239,6 +258,25 @@ func (c *connection) progressed(p *sdk.ProgressNotificationParams) {
 
 // close ends the conversation and, on this machine, the server. It takes a bounded time and leaves nothing behind.
 func (c *connection) close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	idle := make(chan struct{})
+	go func() { // ends with the calls, which end with life and the session
+		c.calls.Wait()
+		close(idle)
+	}()
+	defer func() { <-idle }()
+	select {
+	case <-c.ended: // the calls are about to learn why, which is better than to be stopped
+		timer := time.NewTimer(lingering)
+		defer timer.Stop()
+		select {
+		case <-idle:
+		case <-timer.C:
+		}
+	default:
+	}
 	c.end()
 	if c.process != nil {
 		c.process.stop() // the session ends with the output

@@ -338,7 +338,7 @@ func TestClosingFailsTheCallsThatRun(t *testing.T) {
 	go func() { result <- call.Run(context.Background(), out).Text }()
 	<-out.first
 	set.Close()
-	contains(t, <-result, `"plain" is gone`, "it was stopped")
+	contains(t, <-result, `"plain" is gone`)
 	r := prepare(t, tl, "").Run(t.Context(), &shown{})
 	contains(t, r.Text, "The call was not made", "the session is closed")
 }

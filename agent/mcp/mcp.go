@@ -76,6 +76,8 @@ type Set struct {
 	servers []*server
 	names   names
 	running sync.WaitGroup
+	closing chan struct{} // closed when the set begins to close
+	close   func()        // closes closing, once
 
 	noticing sync.Mutex // held while Notify runs
 }
@@ -87,7 +89,8 @@ func Open(servers []Server, opts Options) *Set {
 	if environ == nil {
 		environ = os.Environ()
 	}
-	set := &Set{opts: opts, log: opts.Logger, environ: host.CleanEnviron(environ, opts.PassEnv)}
+	set := &Set{opts: opts, log: opts.Logger, environ: host.CleanEnviron(environ, opts.PassEnv), closing: make(chan struct{})}
+	set.close = sync.OnceFunc(func() { close(set.closing) })
 	if set.log == nil {
 		set.log = slog.New(slog.DiscardHandler)
 	}
@@ -179,6 +182,7 @@ func (s *Set) Restart(name string) error {
 // Close ends every server: connections are closed, and programs ended with all that they have started, within four
 // seconds and usually at once. Calls that run fail. When it returns nothing is left. Calling it again is fine.
 func (s *Set) Close() {
+	s.close()
 	for _, server := range s.servers {
 		server.shut()
 	}

@@ -27,7 +27,7 @@ import (
 
 const (
 	maxMessage = 16 << 20               // bytes of one message; a longer one is dropped
-	patience   = 300 * time.Millisecond // for a server to end by itself once its standard input is closed
+	patience   = 500 * time.Millisecond // for a server to end by itself once its standard input is closed
 	drainLimit = 250 * time.Millisecond // for what an ended server wrote to be read
 )
 

@@ -33,8 +33,8 @@ var programs = map[string]func(args []string) (exit int){
 	"glut":     serveGlut,
 }
 
-// newPlain is a server with a tool for everything that is tested, made with the SDK.
-func newPlain() *sdk.Server {
+// newPlain is a server with a tool for everything that is tested, made with the SDK. Its tool wait ends with stop too.
+func newPlain(stop <-chan struct{}) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "plain-server", Version: "1.2"}, nil)
 	add(server, "echo", "Gives back what it is given.", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return text(string(r.Params.Arguments)), nil
@@ -68,7 +68,11 @@ func newPlain() *sdk.Server {
 		_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
 			ProgressToken: r.Params.GetProgressToken(), Progress: 1, Total: 3, Message: "waiting\nnow, key=" + os.Getenv("CANARY_KEY"),
 		})
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-stop:
+			return text("stopped"), nil
+		}
 		if path := os.Getenv("STOPPED_FILE"); path != "" {
 			_ = os.WriteFile(path, []byte("stopped"), 0o644)
 		}
@@ -99,7 +103,7 @@ func noteStart() {
 
 func servePlain([]string) int {
 	noteStart()
-	if err := newPlain().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+	if err := newPlain(nil).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -122,7 +126,7 @@ func serveSlow(args []string) int {
 	}
 	noteStart()
 	time.Sleep(wait) // this process is the slow program
-	_ = newPlain().Run(context.Background(), &sdk.StdioTransport{})
+	_ = newPlain(nil).Run(context.Background(), &sdk.StdioTransport{})
 	return 0
 }
 
@@ -151,7 +155,7 @@ func serveStubborn([]string) int {
 	if err := child.Start(); err != nil {
 		return 2
 	}
-	server := newPlain()
+	server := newPlain(nil)
 	add(server, "pids", "Gives its and its child's process number.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return text(fmt.Sprintf("%d %d", os.Getpid(), child.Process.Pid)), nil
 	})

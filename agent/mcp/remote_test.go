@@ -18,7 +18,7 @@ import (
 
 // handler serves a server with the tools of newPlain over a transport.
 func handler(t testing.TB, transport Transport) http.Handler {
-	server := newPlain()
+	server := newPlain(t.Context().Done())
 	t.Cleanup(func() { // sessions that the client did not end
 		for session := range server.Sessions() {
 			_ = session.Close()
@@ -288,6 +288,30 @@ func TestCancellingARemoteCallReturnsAtOnce(t *testing.T) {
 		}
 		if r := callTool(t, set, "far__echo", "{}"); r.Failed {
 			t.Errorf("the next call: %+v", r)
+		}
+	})
+}
+
+func TestClosingEndsTheRemoteCallsThatRunAtOnce(t *testing.T) {
+	bothRemotes(t, func(t *testing.T, transport Transport) {
+		set := openReady(t, Options{}, Server{Name: "far", Transport: transport, URL: serve(t, handler(t, transport))})
+		call := prepare(t, find(t, set, "far__wait"), "")
+		out := &shown{first: make(chan struct{})}
+		ended := make(chan time.Time, 1)
+		go func() { // ends with the set
+			if r := call.Run(context.Background(), out); !r.Failed {
+				t.Errorf("result: %+v", r)
+			}
+			ended <- time.Now()
+		}()
+		<-out.first
+		began := time.Now()
+		set.Close()
+		if took := time.Since(began); took > 2*goodbye {
+			t.Errorf("closing took %s", took)
+		}
+		if took := (<-ended).Sub(began); took >= goodbye {
+			t.Errorf("the call took %s to end", took)
 		}
 	})
 }

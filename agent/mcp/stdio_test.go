@@ -70,3 +70,14 @@ func TestClosingEndsEverythingAtOnce(t *testing.T) {
 	}
 	set.Close()
 }
+
+func TestAProgramThatEndsWhenItsInputDoesIsNotKilled(t *testing.T) {
+	server := program(t, "raw")
+	server.Env = map[string]string{"GORACE": "atexit_sleep_ms=0"} // a test binary with the race detector lingers
+	set := openReady(t, Options{}, server)
+	process := set.servers[0].conn.process
+	set.Close()
+	if process.exit != "exit code 0" {
+		t.Errorf("it ended with %s", process.exit)
+	}
+}
