@@ -36,6 +36,9 @@ func (a *RemoteAgent) Logout(ctx context.Context) error {
 // ListSessions returns one page of the sessions that can be opened again
 // (session/list).
 func (a *RemoteAgent) ListSessions(ctx context.Context, req ListSessionsRequest) (ListSessionsResponse, error) {
+	if gate := "agentCapabilities.sessionCapabilities.archive"; req.UnstableArchived != "" && (!a.opts.Unstable || !a.Can(gate)) {
+		return ListSessionsResponse{}, &CapabilityError{Method: MethodSessionList, Capability: gate}
+	}
 	return askAgent[ListSessionsResponse](ctx, a, MethodSessionList, &req, nil)
 }
 

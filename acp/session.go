@@ -295,7 +295,7 @@ func (a *RemoteAgent) find(ctx context.Context, id SessionID) *Session {
 
 // NewSession starts a session (session/new).
 func (a *RemoteAgent) NewSession(ctx context.Context, req NewSessionRequest) (*Session, error) {
-	if err := a.gateSetup(MethodSessionNew, req.AdditionalDirectories, req.MCPServers); err != nil {
+	if err := a.gateSetup(MethodSessionNew, req.AdditionalDirectories, req.MCPServers, req.UnstableSystemPrompt); err != nil {
 		return nil, err
 	}
 	how, done := a.setup()
@@ -309,6 +309,9 @@ func (a *RemoteAgent) NewSession(ctx context.Context, req NewSessionRequest) (*S
 
 // UnstableForkSession starts a session with the context of another (session/fork).
 func (a *RemoteAgent) UnstableForkSession(ctx context.Context, req UnstableForkSessionRequest) (*Session, error) {
+	if err := a.gateSetup(MethodUnstableSessionFork, req.AdditionalDirectories, req.MCPServers, req.SystemPrompt); err != nil {
+		return nil, err
+	}
 	how, done := a.setup()
 	defer done()
 	r, err := askAgent[UnstableForkSessionResponse](ctx, a, MethodUnstableSessionFork, &req, how)
@@ -322,7 +325,7 @@ func (a *RemoteAgent) UnstableForkSession(ctx context.Context, req UnstableForkS
 // updates of the result. The state of a session that was known is made anew from them; if
 // the call fails it stays what it was.
 func (a *RemoteAgent) LoadSession(ctx context.Context, req LoadSessionRequest) *Load {
-	if err := errors.Join(a.gate(MethodSessionLoad), a.gateSetup(MethodSessionLoad, req.AdditionalDirectories, req.MCPServers)); err != nil {
+	if err := errors.Join(a.gate(MethodSessionLoad), a.gateSetup(MethodSessionLoad, req.AdditionalDirectories, req.MCPServers, req.UnstableSystemPrompt)); err != nil {
 		return failed[*Session](err)
 	}
 	before := a.Session(req.SessionID)
@@ -345,7 +348,7 @@ func (a *RemoteAgent) LoadSession(ctx context.Context, req LoadSessionRequest) *
 
 // ResumeSession opens a session again without a replay (session/resume).
 func (a *RemoteAgent) ResumeSession(ctx context.Context, req ResumeSessionRequest) (*Session, error) {
-	if err := a.gateSetup(MethodSessionResume, req.AdditionalDirectories, req.MCPServers); err != nil {
+	if err := a.gateSetup(MethodSessionResume, req.AdditionalDirectories, req.MCPServers, req.UnstableSystemPrompt); err != nil {
 		return nil, err
 	}
 	how, done := a.setup()
@@ -358,7 +361,16 @@ func (a *RemoteAgent) ResumeSession(ctx context.Context, req ResumeSessionReques
 }
 
 // gateSetup checks what the params of a session's start ask for.
-func (a *RemoteAgent) gateSetup(method string, dirs []string, servers []MCPServer) error {
+func (a *RemoteAgent) gateSetup(method string, dirs []string, servers []MCPServer, system *UnstableSystemPrompt) error {
+	if system != nil {
+		gate := "agentCapabilities.sessionCapabilities.systemPrompt"
+		if system.Mode == UnstableSystemPromptModeOverride {
+			gate += ".mode.override"
+		}
+		if !a.opts.Unstable || !a.Can(gate) {
+			return &CapabilityError{Method: method, Capability: gate}
+		}
+	}
 	if gate := "agentCapabilities.sessionCapabilities.additionalDirectories"; len(dirs) > 0 && !a.Can(gate) {
 		return &CapabilityError{Method: method, Capability: gate}
 	}
