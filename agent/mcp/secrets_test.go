@@ -152,3 +152,14 @@ func TestTheEndOfStandardErrorNeverShowsAPieceOfASecret(t *testing.T) {
 		}
 	})
 }
+
+func TestASecretThatTheKeptEndBeginsInIsNotShown(t *testing.T) {
+	secret := strings.Repeat("ABCDEFGHIJ", 90)
+	tl := &tail{secrets: newRedactor(Server{Env: map[string]string{"KEY": secret}})}
+	for range 13 { // what is kept begins within one
+		_, _ = tl.Write([]byte(secret + "\n"))
+	}
+	if got := tl.String(); strings.Contains(got, "ABCD") || !strings.Contains(got, "[value of KEY]") && got != "" {
+		t.Errorf("shown: %q", got)
+	}
+}
