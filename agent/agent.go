@@ -35,6 +35,8 @@ type Options struct {
 	ModelFixed bool
 	// DefaultMode is the mode of new sessions in a folder where none was chosen; empty means [approval.ModeAsk].
 	DefaultMode approval.Mode
+	// DefaultThought is the level of reasoning of new sessions whose model has it; empty leaves it to the provider.
+	DefaultThought string
 	// Mode, when set, is the gate's mode in this process: with it every session is opened, whatever mode is stored for
 	// it, and it is not stored. The person can then choose another one, but out of [approval.ModeOff] there is no way.
 	// When it is empty, sessions have their stored mode, new ones DefaultMode.

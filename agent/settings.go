@@ -264,11 +264,22 @@ func (a *Agent) info(id string) model.Info {
 // and the further settings. The mode is among them unless it is [approval.ModeAuto]: that is chosen anew each time.
 func (a *Agent) recall(ctx context.Context, first *session.Created) error {
 	page, err := a.opts.Store.List(ctx, session.Filter{Folder: first.Roots[0], Limit: 1})
-	if err != nil || len(page.Sessions) == 0 {
+	if err != nil {
 		return err
 	}
-	last := page.Sessions[0]
 	options := make(map[string]string)
+	if a.opts.DefaultThought != "" {
+		options[string(SettingThought)] = a.opts.DefaultThought
+	}
+	defer func() {
+		if len(options) > 0 {
+			first.Options = options
+		}
+	}()
+	if len(page.Sessions) == 0 {
+		return nil
+	}
+	last := page.Sessions[0]
 	for name, value := range last.Options {
 		if name != string(SettingModel) && name != string(SettingMode) {
 			options[name] = value
@@ -281,9 +292,6 @@ func (a *Agent) recall(ctx context.Context, first *session.Created) error {
 	usable := slices.ContainsFunc(a.choices(), func(m ModelChoice) bool { return m.ID() == chosen && m.Unavailable == "" })
 	if usable && !a.opts.ModelFixed {
 		first.Model, options[string(SettingModel)] = chosen, chosen
-	}
-	if len(options) > 0 {
-		first.Options = options
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func (c *acpCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, built.close()) }()
-	options := bridge.Options(acp.Options{Logger: built.log}, implementation("wherry", "wherry"))
+	options := bridge.Options(built.protocol, implementation("wherry", "wherry"))
 	err = acp.ServeStdio(env.ctx, bridge.New(built.agent, host.LocalOptions{}), options)
 	if env.ctx.Err() != nil {
 		return nil // ended as it was told to

@@ -64,7 +64,7 @@ func (c *runCommand) Run(env *environment) (err error) {
 	ours, theirs := transport.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		options := bridge.Options(acp.Options{Logger: built.log}, implementation("wherry", "wherry"))
+		options := bridge.Options(built.protocol, implementation("wherry", "wherry"))
 		served <- acp.Serve(ctx, theirs, bridge.New(built.agent, host.LocalOptions{}), options)
 	}()
 	defer func() {

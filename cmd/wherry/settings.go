@@ -7,7 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/wherry-acp/wherry/acp"
+	"github.com/wherry-acp/wherry/acp/wirelog"
 	"github.com/wherry-acp/wherry/agent"
 	"github.com/wherry-acp/wherry/agent/config"
 	"github.com/wherry-acp/wherry/agent/model/provider"
@@ -20,6 +23,7 @@ type settings struct {
 	Model   string `placeholder:"PROVIDER/NAME" help:"The model, for example anthropic/claude-sonnet-5-5, openai/gpt-5.5, gemini/gemini-3.7-flash, ollama/qwen3 or offline/offline. By default the one in WHERRY_MODEL, or the one that \"wherry setup\" stored, or the first provider with a key in the environment, else the offline model."`
 	Approve string `enum:",off,ask,edits,auto" default:"" placeholder:"MODE" help:"What may be done unasked: off (nothing is written or run, and no other mode can be chosen), ask (everything asks), edits (files in the folder), auto (files and commands). It holds for this process; without it a session has the mode that was chosen for it, at first ask."`
 	Log     string `type:"path" placeholder:"FILE" help:"Append the log to this file. It holds no prompts, file contents or keys."`
+	WireLog string `type:"path" placeholder:"FILE" help:"Write every message of the protocol to this file, as JSON lines. It holds prompts and file contents; what looks like a key is left out."`
 }
 
 // load puts the flags, the environment and the files together. folder is the session's, whose own settings count too; ""
@@ -28,6 +32,7 @@ func (s *settings) load(folder string) *config.Settings {
 	var flags []config.FlagValue
 	for _, f := range []config.FlagValue{
 		{Name: "--model", Key: "model", Value: s.Model}, {Name: "--approve", Key: "mode", Value: s.Approve}, {Name: "--log", Key: "log", Value: s.Log},
+		{Name: "--wire-log", Key: "wire_log", Value: s.WireLog},
 	} {
 		if f.Value != "" {
 			flags = append(flags, f)
@@ -48,9 +53,10 @@ func providerIDs() []string {
 
 // built is an agent with what has to be closed after it.
 type built struct {
-	agent *agent.Agent
-	log   *slog.Logger
-	close func() error
+	agent    *agent.Agent
+	log      *slog.Logger
+	protocol acp.Options // of the agent's side of a connection
+	close    func() error
 }
 
 // build makes the agent. It reads the flags, the environment and the settings' files: the session store, the keys and the
@@ -85,6 +91,7 @@ func (s *settings) build(program, folder string, stderr io.Writer) (*built, erro
 		MaxSteps: conf.Budget.Steps, AskTimeout: conf.AskTimeout,
 		OpenModel: source.open, Models: source.list,
 	}
+	options.DefaultThought = conf.Thought
 	switch conf.Origin("mode").Layer {
 	case config.BuiltIn:
 	case config.Global: // where a session begins; what is chosen in it is kept
@@ -97,11 +104,39 @@ func (s *settings) build(program, folder string, stderr io.Writer) (*built, erro
 	default:
 		options.ModelFixed = true
 	}
-	a, err := agent.New(options)
+	wire, err := openWireLog(conf.WireLog, program)
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), closeLog())
 	}
-	return &built{agent: a, log: log, close: func() error { return errors.Join(store.Close(), closeLog()) }}, nil
+	a, err := agent.New(options)
+	if err != nil {
+		return nil, errors.Join(err, store.Close(), wire.close(), closeLog())
+	}
+	protocol := acp.Options{Logger: log, Tap: wire.tap, Garbage: wire.garbage}
+	return &built{
+		agent: a, log: log, protocol: protocol,
+		close: func() error { return errors.Join(store.Close(), wire.close(), closeLog()) },
+	}, nil
+}
+
+// wireLog is where the messages of a connection are written.
+type wireLog struct {
+	tap     func(dir acp.Direction, at time.Time, message []byte)
+	garbage func(message []byte, problem string)
+	close   func() error
+}
+
+// openWireLog begins a wire log in the file at path, which must not be there yet or is replaced; none when path is empty.
+func openWireLog(path, program string) (wireLog, error) {
+	if path == "" {
+		return wireLog{close: func() error { return nil }}, nil
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return wireLog{}, fmt.Errorf("open the wire log: %w", err)
+	}
+	log := wirelog.NewWriter(file, &wirelog.WriterOptions{Side: wirelog.Agent, Program: program})
+	return wireLog{tap: log.Tap, garbage: log.Garbage, close: func() error { return errors.Join(log.Close(), file.Close()) }}, nil
 }
 
 // logger writes into the file at path, or errors alone to stderr when that is empty.

@@ -178,7 +178,7 @@ func (m modelSource) unenforced() error {
 // unused names what is set and has no effect in this version.
 func unused(s *config.Settings) []string {
 	var keys []string
-	for _, key := range []string{"thought", "wire_log", "roots", "commands"} {
+	for _, key := range []string{"roots", "commands"} {
 		if s.Origin(key).Layer != config.BuiltIn {
 			keys = append(keys, key)
 		}
