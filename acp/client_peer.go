@@ -82,10 +82,10 @@ func (c *Client) gate(method, path string) error {
 	return nil
 }
 
-// Unblock ends every call of the agent that waits for the client on the session:
+// unblock ends every call of the agent that waits for the client on the session:
 // permissions, files, terminals, elicitations. Their error matches ErrSessionCancelled.
 // session/cancel does this by itself.
-func (c *Client) Unblock(id SessionID) {
+func (c *Client) unblock(id SessionID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for w := range c.waiting[id] {
@@ -93,7 +93,7 @@ func (c *Client) Unblock(id SessionID) {
 	}
 }
 
-// waitFor makes ctx end with Unblock. The returned function must be called.
+// waitFor makes ctx end with unblock. The returned function must be called.
 func (c *Client) waitFor(ctx context.Context, id SessionID) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &waiter{cancel}
@@ -161,7 +161,7 @@ func (c *Client) options(all []SessionConfigOption) []SessionConfigOption {
 
 // Notify sends a session notification with its _meta; see Update.
 func (c *Client) Notify(ctx context.Context, n SessionNotification) error {
-	if gate := UpdateGate(n.Update); gate != "" {
+	if gate := updateGate(n.Update); gate != "" {
 		if err := c.gate(MethodSessionUpdate, gate); err != nil {
 			return err
 		}
@@ -205,6 +205,7 @@ func (c *Client) Elicit(ctx context.Context, req CreateElicitationRequest) (Crea
 		scope = m.Scope
 	case ElicitationURLMode:
 		gate, scope = "clientCapabilities.elicitation.url", m.Scope
+	default: // encoding it fails, or it is a mode of a later version
 	}
 	var id SessionID
 	if s, ok := scope.(ElicitationSessionScope); ok {

@@ -70,15 +70,6 @@ func (s ClientSession) UserMessageWriter(ctx context.Context) *MessageWriter {
 	return &MessageWriter{ctx: ctx, session: s, id: NewMessageID(), as: func(c ContentChunk) SessionUpdate { return UserMessageChunk(c) }}
 }
 
-// StartToolCall announces a tool call and returns what reports its progress; see the function StartToolCall. A call
-// without an id gets a new one.
-func (s ClientSession) StartToolCall(ctx context.Context, call ToolCall) (*ToolCallTracker, error) {
-	if call.ToolCallID == "" {
-		call.ToolCallID = NewToolCallID()
-	}
-	return StartToolCall(ctx, s.id, call)
-}
-
 // Plan shows the agent's plan: all entries, in the place of those before.
 func (s ClientSession) Plan(ctx context.Context, entries ...PlanEntry) error {
 	return s.Update(ctx, Plan{Entries: entries})
@@ -125,8 +116,8 @@ func (s ClientSession) Notice(ctx context.Context, severity NoticeSeverity, titl
 	return s.Update(ctx, Notice{Severity: severity, Title: title, Description: description})
 }
 
-// AskPermission asks the user for a tool call, which need not be more than its id if it has been announced
-// (session/request_permission). allowed is whether the user chose an option that was offered and that allows; remember is
+// AskPermission asks the user for a tool call (session/request_permission). Its id alone is enough for a client that
+// remembers what was announced; [ToolCallTracker.AskPermission] shows every client what is asked about. allowed is whether the user chose an option that was offered and that allows; remember is
 // whether the answer is meant for the next time, too. Without options the choice is to allow it once or to reject it
 // once. See Client.RequestPermission for the errors.
 func (s ClientSession) AskPermission(ctx context.Context, call ToolCallUpdate, options ...PermissionOption) (allowed, remember bool, err error) {

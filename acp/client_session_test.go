@@ -169,6 +169,37 @@ func TestARequestAboutNoSessionHasNoClientSession(t *testing.T) {
 	}
 }
 
+func TestAskingForATrackedToolCallShowsWhatHasBeenToldOfIt(t *testing.T) {
+	want := acp.ToolCallUpdate{
+		ToolCallID: "call", Title: "Edit b", Name: "edit", Kind: acp.ToolKindEdit, Status: acp.ToolCallInProgress,
+		Content: []acp.ToolCallContent{acp.ToolDiff("/b", "old", "new")}, Locations: []acp.ToolCallLocation{{Path: "/b"}}, RawInput: []byte(`{"path":"/b"}`),
+	}
+	var got []acp.ToolCallUpdate
+	answers := &acp.ClientOptions{Permission: acp.PermissionFunc(func(_ context.Context, req acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+		got = append(got, req.ToolCall)
+		return acp.RequestPermissionResponse{Outcome: acp.SelectedPermissionOutcome{OptionID: "allow"}}, nil
+	})}
+	shown(t, answers, func(ctx context.Context, s acp.ClientSession) error {
+		call, err := s.StartToolCall(ctx, acp.ToolCall{ToolCallID: "call", Title: "Edit", Name: "edit", Kind: acp.ToolKindEdit, Locations: want.Locations, RawInput: []byte(`{}`)})
+		if err != nil {
+			return err
+		}
+		for _, u := range []acp.ToolCallUpdate{{Title: "Edit b", RawInput: want.RawInput}, {Status: acp.ToolCallInProgress, Content: want.Content}} {
+			if err := call.Update(ctx, u); err != nil {
+				return err
+			}
+		}
+		allowed, remember, err := call.AskPermission(ctx)
+		if !allowed || remember {
+			t.Errorf("%v, %v", allowed, remember)
+		}
+		return err
+	})
+	if len(got) != 1 || !reflect.DeepEqual(got[0], want) {
+		t.Errorf("asked for %+v, want %+v", got, want)
+	}
+}
+
 func TestAskingIsAYesOnlyIfAnOfferedOptionAllows(t *testing.T) {
 	options := []acp.PermissionOption{{OptionID: "no", Kind: acp.PermissionRejectOnce}, {OptionID: "always", Kind: acp.PermissionAllowAlways}}
 	for _, test := range []struct {

@@ -49,6 +49,7 @@ func PlainText(blocks ...ContentBlock) string {
 			if t, ok := b.Resource.(TextResourceContents); ok {
 				out.WriteString(t.Text)
 			}
+		default: // no text
 		}
 	}
 	return out.String()

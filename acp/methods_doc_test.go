@@ -163,7 +163,7 @@ For ` + "`proxy/initialize` and `proxy/successor`" + ` there are types only.
 		}
 		tag, _, _ := strings.Cut(strings.TrimPrefix(s.text, `{"sessionUpdate":"`), `"`)
 		gate := "-"
-		if g := UpdateGate(u); g != "" {
+		if g := updateGate(u); g != "" {
 			gate = "`" + g + "`"
 		}
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", tag, variant, gate)
@@ -175,10 +175,10 @@ For ` + "`proxy/initialize` and `proxy/successor`" + ` there are types only.
 |---|---|
 `)
 	for _, block := range []ContentBlock{ImageContent{}, AudioContent{}, EmbeddedResource{}} {
-		fmt.Fprintf(&b, "| `%T` in a prompt | `%s` |\n", block, PromptGate(block))
+		fmt.Fprintf(&b, "| `%T` in a prompt | `%s` |\n", block, promptGate(block))
 	}
 	for _, server := range []MCPServer{MCPServerHTTP{}, MCPServerSSE{}, UnstableMCPServerACP{}} {
-		fmt.Fprintf(&b, "| `%T` in a session's MCP servers | `%s` |\n", server, MCPServerGate(server))
+		fmt.Fprintf(&b, "| `%T` in a session's MCP servers | `%s` |\n", server, mcpServerGate(server))
 	}
 	b.WriteString("| additional directories of a session | `agentCapabilities.sessionCapabilities.additionalDirectories` |\n" +
 		"| `SessionConfigBoolean` among the options of a session; left out for a client without it | `clientCapabilities.session.configOptions.boolean` |\n" +

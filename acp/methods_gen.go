@@ -88,8 +88,8 @@ var methods = [...]Method{
 	{Name: MethodTerminalWaitForExit, Side: ClientSide, Gate: "clientCapabilities.terminal", ParamsName: "WaitForTerminalExitRequest", params: func() Message { return new(WaitForTerminalExitRequest) }, ResultName: "WaitForTerminalExitResponse", result: func() Message { return new(WaitForTerminalExitResponse) }},
 }
 
-// UpdateGate returns the path of the client capability that a session update needs, or "" when it needs none.
-func UpdateGate(u SessionUpdate) string {
+// updateGate returns the path of the client capability that a session update needs, or "" when it needs none.
+func updateGate(u SessionUpdate) string {
 	switch u.(type) {
 	case UnstablePlanUpdate, *UnstablePlanUpdate, UnstablePlanRemoved, *UnstablePlanRemoved:
 		return "clientCapabilities.plan"
@@ -99,8 +99,9 @@ func UpdateGate(u SessionUpdate) string {
 		return "clientCapabilities.session.notices"
 	case UnstableSubagentUpdate, *UnstableSubagentUpdate, UnstableSessionMessage, *UnstableSessionMessage, UnstableSessionMessageChunk, *UnstableSessionMessageChunk:
 		return "clientCapabilities.subagents"
+	default:
+		return ""
 	}
-	return ""
 }
 
 // HasCapability reports whether the capability at the path is offered, as in "agentCapabilities.sessionCapabilities.list".

@@ -265,7 +265,7 @@ func (s *agentSide) cancelSession(id SessionID) {
 		turn.cancel(ErrSessionCancelled)
 	}
 	s.mu.Unlock()
-	s.client.Unblock(id)
+	s.client.unblock(id)
 }
 
 // settle waits until the prompts of a session, which have been cancelled, are answered.

@@ -262,11 +262,11 @@ func TestCallsThatTheClientDidNotOfferFailWithNothingOnTheWire(t *testing.T) {
 
 func TestAToolCallThatIsForgottenIsReportedAsFailed(t *testing.T) {
 	w := greeted(t, &scripted{prompt: func(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
-		good, err := acp.StartToolCall(ctx, req.SessionID, acp.ToolCall{ToolCallID: "good", Title: "t"})
+		good, err := acp.SessionFrom(ctx).StartToolCall(ctx, acp.ToolCall{ToolCallID: "good", Title: "t"})
 		if err != nil {
 			return acp.PromptResponse{}, err
 		}
-		if _, err = acp.StartToolCall(ctx, req.SessionID, acp.ToolCall{ToolCallID: "forgotten", Title: "t"}); err != nil {
+		if _, err = acp.SessionFrom(ctx).StartToolCall(ctx, acp.ToolCall{ToolCallID: "forgotten", Title: "t"}); err != nil {
 			return acp.PromptResponse{}, err
 		}
 		_ = good.Progress(ctx)

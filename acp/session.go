@@ -126,7 +126,7 @@ func (s *Session) PromptWith(ctx context.Context, req PromptRequest) *Turn {
 		return failed[PromptResponse](&CallError{Method: MethodSessionPrompt, Err: err})
 	}
 	for _, b := range req.Prompt {
-		if gate := PromptGate(b); gate != "" && !s.agent.Can(gate) {
+		if gate := promptGate(b); gate != "" && !s.agent.Can(gate) {
 			return failed[PromptResponse](&CapabilityError{Method: MethodSessionPrompt, Capability: gate})
 		}
 	}
@@ -375,7 +375,7 @@ func (a *RemoteAgent) gateSetup(method string, dirs []string, servers []MCPServe
 		return &CapabilityError{Method: method, Capability: gate}
 	}
 	for _, m := range servers {
-		if gate := MCPServerGate(m); gate != "" && !a.Can(gate) {
+		if gate := mcpServerGate(m); gate != "" && !a.Can(gate) {
 			return &CapabilityError{Method: method, Capability: gate}
 		}
 	}

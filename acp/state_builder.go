@@ -226,6 +226,7 @@ func (b *StateBuilder) part(s *SessionState, update SessionUpdate) {
 		s.unknown = append(s.unknown, UnknownUpdate{u, s.entries.n})
 		s.unknowns++
 		b.changed(ChangedUnknown)
+	default: // of the transcript
 	}
 }
 

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"sync"
 )
@@ -8,25 +9,30 @@ import (
 // A ToolCallTracker reports the life of one tool call to the client. Its methods may be
 // called concurrently.
 type ToolCallTracker struct {
-	client  *Client
-	session SessionID
+	session ClientSession
 	id      ToolCallID
-	scope   *requestScope
 
 	mu    sync.Mutex
+	shown ToolCallUpdate // what has been told of it, for AskPermission
 	ended bool
 }
 
-// StartToolCall announces a tool call. A call that is neither completed nor failed when
-// the handler of ctx returns is reported as failed. It panics if ctx is not that of a
-// request handler.
-func StartToolCall(ctx context.Context, session SessionID, call ToolCall) (*ToolCallTracker, error) {
+// StartToolCall announces a tool call and returns what reports its progress. A call without
+// an id gets a new one. A call that is neither completed nor failed when the handler of ctx
+// returns is reported as failed. It panics if ctx is not that of a request handler.
+func (s ClientSession) StartToolCall(ctx context.Context, call ToolCall) (*ToolCallTracker, error) {
 	scope, ok := ctx.Value(requestKey{}).(*requestScope)
 	if !ok {
 		panic("acp: StartToolCall needs the context of a request handler")
 	}
-	t := &ToolCallTracker{client: ClientFrom(ctx), session: session, id: call.ToolCallID, scope: scope}
-	if err := t.client.Update(ctx, session, call); err != nil {
+	if call.ToolCallID == "" {
+		call.ToolCallID = NewToolCallID()
+	}
+	t := &ToolCallTracker{session: s, id: call.ToolCallID, shown: ToolCallUpdate{
+		ToolCallID: call.ToolCallID, Kind: call.Kind, Status: call.Status, Title: call.Title, Name: call.Name,
+		Content: call.Content, Locations: call.Locations, RawInput: call.RawInput,
+	}}
+	if err := s.Update(ctx, call); err != nil {
 		return nil, err
 	}
 	scope.mu.Lock()
@@ -74,12 +80,38 @@ func (t *ToolCallTracker) Update(ctx context.Context, u ToolCallUpdate) error {
 		// The end must arrive also when the turn has been cancelled.
 		ctx = context.WithoutCancel(ctx)
 	}
-	return t.client.Update(ctx, t.session, u)
+	t.show(u)
+	return t.session.Update(ctx, u)
+}
+
+// show takes in what an update says of the call.
+func (t *ToolCallTracker) show(u ToolCallUpdate) {
+	s := &t.shown
+	s.Kind, s.Status = cmp.Or(u.Kind, s.Kind), cmp.Or(u.Status, s.Status)
+	s.Title, s.Name = cmp.Or(u.Title, s.Title), cmp.Or(u.Name, s.Name)
+	if u.Content != nil {
+		s.Content = u.Content
+	}
+	if u.Locations != nil {
+		s.Locations = u.Locations
+	}
+	if u.RawInput != nil {
+		s.RawInput = u.RawInput
+	}
+}
+
+// AskPermission asks the user for the call (session/request_permission), showing what has been told of it: its title, kind,
+// content, locations and input. See [ClientSession.AskPermission] for the rest.
+func (t *ToolCallTracker) AskPermission(ctx context.Context, options ...PermissionOption) (allowed, remember bool, err error) {
+	t.mu.Lock()
+	shown := t.shown
+	t.mu.Unlock()
+	return t.session.AskPermission(ctx, shown, options...)
 }
 
 // forgotten ends the call as failed if the handler has not ended it.
 func (t *ToolCallTracker) forgotten(ctx context.Context) {
 	if err := t.Fail(ctx); err != nil {
-		t.client.log.Debug("tool call not closed", "error", err)
+		t.session.client.log.Debug("tool call not closed", "error", err)
 	}
 }

@@ -1463,6 +1463,7 @@ func hasElicitationMode(u ElicitationMode, name []byte) bool {
 		return hasElicitationScope(u.Scope, name)
 	case UnknownElicitationMode:
 		return true
+	default: // has no members
 	}
 	return false
 }
@@ -1523,6 +1524,7 @@ func hasElicitationScope(u ElicitationScope, name []byte) bool {
 			"requestId":
 			return true
 		}
+	default: // has no members
 	}
 	return false
 }
@@ -1607,6 +1609,7 @@ func hasSessionConfigKind(u SessionConfigKind, name []byte) bool {
 		}
 	case UnknownSessionConfigKind:
 		return true
+	default: // has no members
 	}
 	return false
 }
@@ -1696,6 +1699,7 @@ func hasElicitationAction(u ElicitationAction, name []byte) bool {
 		}
 	case UnknownElicitationAction:
 		return true
+	default: // has no members
 	}
 	return false
 }

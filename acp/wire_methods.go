@@ -52,8 +52,8 @@ func LookupMethod(name string, notification bool) (Method, bool) {
 	return Method{}, false
 }
 
-// PromptGate returns the path of the agent capability that a content block of a prompt needs, or "" when it needs none.
-func PromptGate(b ContentBlock) string {
+// promptGate returns the path of the agent capability that a content block of a prompt needs, or "" when it needs none.
+func promptGate(b ContentBlock) string {
 	switch b.(type) {
 	case ImageContent, *ImageContent:
 		return "agentCapabilities.promptCapabilities.image"
@@ -61,12 +61,13 @@ func PromptGate(b ContentBlock) string {
 		return "agentCapabilities.promptCapabilities.audio"
 	case EmbeddedResource, *EmbeddedResource:
 		return "agentCapabilities.promptCapabilities.embeddedContext"
+	default:
+		return ""
 	}
-	return ""
 }
 
-// MCPServerGate returns the path of the agent capability that an MCP server needs, or "" when it needs none.
-func MCPServerGate(s MCPServer) string {
+// mcpServerGate returns the path of the agent capability that an MCP server needs, or "" when it needs none.
+func mcpServerGate(s MCPServer) string {
 	switch s.(type) {
 	case MCPServerHTTP, *MCPServerHTTP:
 		return "agentCapabilities.mcpCapabilities.http"
@@ -74,6 +75,7 @@ func MCPServerGate(s MCPServer) string {
 		return "agentCapabilities.mcpCapabilities.sse"
 	case UnstableMCPServerACP, *UnstableMCPServerACP:
 		return "agentCapabilities.mcpCapabilities.acp"
+	default:
+		return ""
 	}
-	return ""
 }

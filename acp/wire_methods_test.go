@@ -137,7 +137,7 @@ func TestGatesOfUpdatesBlocksAndServers(t *testing.T) {
 		"": AgentMessageChunk{}, "clientCapabilities.session.notices": Notice{}, "clientCapabilities.session.compaction": &CompactionUpdate{},
 		"clientCapabilities.plan": UnstablePlanUpdate{}, "clientCapabilities.subagents": UnstableSubagentUpdate{},
 	} {
-		if got := UpdateGate(u); got != want {
+		if got := updateGate(u); got != want {
 			t.Errorf("%T: %q, want %q", u, got, want)
 		}
 	}
@@ -145,16 +145,16 @@ func TestGatesOfUpdatesBlocksAndServers(t *testing.T) {
 		PromptCapabilities: PromptCapabilities{Image: true, Audio: true, EmbeddedContext: true}, MCPCapabilities: MCPCapabilities{HTTP: true, SSE: true, UnstableACP: true},
 	}
 	for _, b := range []ContentBlock{ImageContent{}, AudioContent{}, &EmbeddedResource{}} {
-		if g := PromptGate(b); !HasCapability(g, nil, all) || HasCapability(g, nil, &AgentCapabilities{}) {
+		if g := promptGate(b); !HasCapability(g, nil, all) || HasCapability(g, nil, &AgentCapabilities{}) {
 			t.Errorf("%T: gate %q", b, g)
 		}
 	}
 	for _, s := range []MCPServer{MCPServerHTTP{}, MCPServerSSE{}, &UnstableMCPServerACP{}} {
-		if g := MCPServerGate(s); !HasCapability(g, nil, all) || HasCapability(g, nil, &AgentCapabilities{}) {
+		if g := mcpServerGate(s); !HasCapability(g, nil, all) || HasCapability(g, nil, &AgentCapabilities{}) {
 			t.Errorf("%T: gate %q", s, g)
 		}
 	}
-	if PromptGate(TextContent{}) != "" || PromptGate(ResourceLink{}) != "" || MCPServerGate(MCPServerStdio{}) != "" {
+	if promptGate(TextContent{}) != "" || promptGate(ResourceLink{}) != "" || mcpServerGate(MCPServerStdio{}) != "" {
 		t.Error("what every agent takes has a gate")
 	}
 }

@@ -166,7 +166,7 @@ func (t *scriptedTurn) create(ctx context.Context, what string) (string, error) 
 		ToolCallID: acp.ToolCallID("create " + path), Title: "Create " + path, Kind: acp.ToolKindEdit, Status: acp.ToolCallPending,
 		Content: []acp.ToolCallContent{acp.ToolCallDiff{Path: path, NewText: content}},
 	}
-	tracker, err := acp.StartToolCall(ctx, t.session, call)
+	tracker, err := t.client.Session(t.session).StartToolCall(ctx, call)
 	if err != nil {
 		return "", err
 	}
@@ -191,7 +191,7 @@ func (t *scriptedTurn) create(ctx context.Context, what string) (string, error) 
 }
 
 func (t *scriptedTurn) run(ctx context.Context, command string) (string, error) {
-	tracker, err := acp.StartToolCall(ctx, t.session, acp.ToolCall{
+	tracker, err := t.client.Session(t.session).StartToolCall(ctx, acp.ToolCall{
 		ToolCallID: acp.ToolCallID("run " + command), Title: command, Kind: acp.ToolKindExecute, Status: acp.ToolCallInProgress,
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func TestAConversationIsComparedWithItsGoldenFile(t *testing.T) {
 	dir := t.TempDir()
 	agent := &acptest.Agent{OnPrompt: func(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
-		call, err := acp.StartToolCall(ctx, req.SessionID, acp.ToolCall{ToolCallID: acp.ToolCallID(time.Now().String()), Title: "Read " + dir + "/f" + " for " + string(req.SessionID)})
+		call, err := acp.SessionFrom(ctx).StartToolCall(ctx, acp.ToolCall{ToolCallID: acp.ToolCallID(time.Now().String()), Title: "Read " + dir + "/f" + " for " + string(req.SessionID)})
 		if err != nil {
 			return acp.PromptResponse{}, err
 		}

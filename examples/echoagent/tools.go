@@ -156,6 +156,6 @@ func (t turn) run(ctx context.Context, line string) (err error) {
 
 // ask asks the user for the call, which has been announced.
 func (c *toolCall) ask(ctx context.Context) (allowed bool, err error) {
-	allowed, _, err = c.client.AskPermission(ctx, acp.ToolCallUpdate{ToolCallID: c.tracker.ID()})
+	allowed, _, err = c.tracker.AskPermission(ctx)
 	return allowed, err
 }

@@ -48,8 +48,8 @@ func (m *model) writeMethods(s *source) {
 }
 
 func (m *model) writeUpdateGate(s *source) {
-	s.f("// UpdateGate returns the path of the client capability that a session update needs, or \"\" when it needs none.")
-	s.f("func UpdateGate(u SessionUpdate) string {\nswitch u.(type) {")
+	s.f("// updateGate returns the path of the client capability that a session update needs, or \"\" when it needs none.")
+	s.f("func updateGate(u SessionUpdate) string {\nswitch u.(type) {")
 	byGate := map[string][]string{}
 	for _, v := range m.byName["SessionUpdate"].union.variants {
 		if g := updateGates[v.tagValue]; g != "" {
@@ -59,7 +59,7 @@ func (m *model) writeUpdateGate(s *source) {
 	for _, g := range sortedKeys(byGate) {
 		s.f("case %s:\nreturn %q", strings.Join(byGate[g], ", "), g)
 	}
-	s.f("}\nreturn \"\"\n}\n")
+	s.f("default:\nreturn \"\"\n}\n}\n")
 }
 
 // writeCapabilities writes a function that looks capabilities up by their path.

@@ -232,5 +232,5 @@ func (m *model) writeHas(s *source, d *def) {
 	if u.unknown != "" {
 		s.f("case %s:\nreturn true", u.unknown)
 	}
-	s.f("}\nreturn false\n}\n")
+	s.f("default: // has no members\n}\nreturn false\n}\n")
 }
