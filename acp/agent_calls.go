@@ -7,7 +7,8 @@ import (
 )
 
 // Authenticate logs in with one of the agent's methods (authenticate). A method of type
-// terminal is not protocol-driven: the client runs it itself.
+// terminal is not protocol-driven: the client runs it itself. An id that the agent does not
+// offer is a *CapabilityError, and nothing is sent.
 func (a *RemoteAgent) Authenticate(ctx context.Context, id AuthMethodID) error {
 	found := false
 	for _, m := range a.hello.Load().AuthMethods {

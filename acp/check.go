@@ -16,6 +16,7 @@ type CheckProblem struct {
 	Text       string // what is wrong and what to do
 }
 
+// Error returns Text.
 func (p *CheckProblem) Error() string { return p.Text }
 
 // Check reports everything that is wrong with an agent and its options, for the agent's

@@ -23,8 +23,8 @@ const (
 // offered to the agent. The zero value is ready to use.
 //
 // Handlers run concurrently, in their own goroutines, and may block. Their context ends
-// when the agent cancels the request, when the session's turn is cancelled (cause
-// [ErrSessionCancelled]), or when the connection ends.
+// when the agent cancels the request, or when the connection ends; that of a permission request or
+// an elicitation also when the session's turn is cancelled (cause [ErrSessionCancelled]).
 type ClientOptions struct {
 	Options
 
@@ -44,8 +44,9 @@ type ClientOptions struct {
 	// ElicitationCompleter.
 	Elicitation ElicitationHandler
 
-	// Updates gets the session updates that belong to no running turn or load, in order
-	// for each session. A slow one slows its session only. What it asks of the agent it
+	// Updates gets the session updates that belong to no running turn or load, and those of
+	// a turn or load whose result is waited for without reading its updates, in order for
+	// each session. A slow one slows its session only. What it asks of the agent it
 	// must ask with its own context, or it would wait for itself.
 	Updates func(ctx context.Context, n SessionNotification)
 
@@ -139,7 +140,8 @@ type RemoteAgent struct {
 }
 
 // Connect shakes hands with the agent on t. The connection ends with ctx; the handshake is
-// also bounded by StartTimeout.
+// also bounded by StartTimeout. opts may be nil: nothing is offered then, and every permission
+// is refused.
 func Connect(ctx context.Context, t Transport, opts *ClientOptions) (*RemoteAgent, error) {
 	return connect(ctx, t, opts, nil, nil)
 }

@@ -61,6 +61,7 @@ const (
 	Answered
 )
 
+// String returns "not sent", "maybe sent" or "answered".
 func (o Outcome) String() string { return [...]string{"not sent", "maybe sent", "answered"}[o] }
 
 // OutcomeOf tells from the error of a call how far it has come; nil is Answered. An error that no call of this package
@@ -201,6 +202,7 @@ type CapabilityError struct {
 // Is reports that the call was not sent.
 func (e *CapabilityError) Is(target error) bool { return target == ErrNotSent }
 
+// Error names the method and the capability that is missing.
 func (e *CapabilityError) Error() string {
 	return fmt.Sprintf("%s: not offered by the peer: %s is missing", e.Method, e.Capability)
 }

@@ -41,7 +41,8 @@ type AgentOptions struct {
 // Serve answers one client on t with the agent until the client disconnects, ctx ends or
 // the connection breaks, and then waits, at most about four seconds, for handlers. It
 // returns nil after an orderly end. It fails at once if the options do not fit the agent,
-// or if a method has an optional one's name with another signature; [Check] finds more.
+// or if a method has an optional one's name with another signature; [Check] finds more. opts
+// may be nil.
 func Serve(ctx context.Context, t Transport, agent Agent, opts *AgentOptions) error {
 	client, err := Accept(ctx, t, agent, opts)
 	if err != nil {

@@ -18,7 +18,8 @@ type ExitError = process.ExitError
 // everything that it has started, ends with Close or with ctx. StartTimeout bounds the
 // start and the handshake; if the process ends meanwhile, the error says how. cmd's
 // standard streams must not be set. Its environment is the caller's choice: nil passes on
-// only what [process.Environment] returns, without keys and tokens.
+// only what [process.Environment] returns, without keys and tokens. opts may be nil: nothing is
+// offered then, and every permission is refused.
 func Spawn(ctx context.Context, cmd *exec.Cmd, opts *ClientOptions) (*RemoteAgent, error) {
 	if opts == nil {
 		opts = &ClientOptions{}
@@ -33,14 +34,7 @@ func Spawn(ctx context.Context, cmd *exec.Cmd, opts *ClientOptions) (*RemoteAgen
 		if !errors.Is(err, ErrConnectionClosed) {
 			return startError(cmd, p, err)
 		}
-		// The end of the output is noticed before the end of the process is.
-		t := time.NewTimer(exitNotice)
-		defer t.Stop()
-		select {
-		case <-p.Exited():
-		case <-t.C:
-		}
-		if exit := p.Err(err); exit != nil {
+		if exit := exitOf(p, exitNotice, err); exit != nil {
 			return exit
 		}
 		return err
@@ -50,6 +44,12 @@ func Spawn(ctx context.Context, cmd *exec.Cmd, opts *ClientOptions) (*RemoteAgen
 		return p.Close()
 	}, explain)
 	if err != nil {
+		if _, told := errors.AsType[*ExitError](err); !told && errors.Is(err, ErrConnectionClosed) {
+			// The handshake's error can wait longer for the status than a call's.
+			if exit := exitOf(p, startNotice, err); exit != nil {
+				err = exit
+			}
+		}
 		stop()
 		_ = p.Close()
 		return nil, fmt.Errorf("start agent %s: %w", cmd.Path, err)
@@ -68,5 +68,21 @@ func startError(cmd *exec.Cmd, p *process.Process, err error) error {
 	return fmt.Errorf("%w; %s still runs and wrote nothing to standard error", err, cmd.Path)
 }
 
-// exitNotice is how long the end of a connection waits for the end of its process.
-const exitNotice = 75 * time.Millisecond
+// exitOf returns how a process ended whose connection has: that is noticed first. It waits
+// for it at most d, and returns nil if the process still runs then.
+func exitOf(p *process.Process, d time.Duration, cause error) *ExitError {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-p.Exited():
+	case <-t.C:
+	}
+	return p.Err(cause)
+}
+
+// How long the end of a connection waits for the end of its process: in a call, which must
+// not hang, and in the handshake.
+const (
+	exitNotice  = 100 * time.Millisecond
+	startNotice = 400 * time.Millisecond
+)

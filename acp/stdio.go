@@ -13,7 +13,7 @@ import (
 // output, until the input ends or ctx does. While it runs the real standard output
 // belongs to the protocol: os.Stdout, and file descriptor 1 where the system allows it,
 // lead to standard error, so that a stray print cannot reach the client. It must not run
-// twice at a time.
+// twice at a time. opts may be nil.
 func ServeStdio(ctx context.Context, agent Agent, opts *AgentOptions) error {
 	if isTerminal(os.Stdin) {
 		fmt.Fprintln(os.Stderr, "Waiting for an Agent Client Protocol client on standard input. This program is meant to be started by an editor; end it with Ctrl-C.")

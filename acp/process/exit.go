@@ -16,6 +16,7 @@ type ExitError struct {
 	Err     error  // what was noticed first, for example the end of the connection
 }
 
+// Error says which program ended, how, and the last of what it wrote.
 func (e *ExitError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s ended", e.Command)

@@ -67,7 +67,7 @@ const lastWords = 50 * time.Millisecond
 
 // Start starts cmd, whose standard streams must not be set, in a group of its own. The
 // environment and the folder are cmd's. A nil environment is [Environment], not all of
-// this program's: to pass that on, set cmd.Env to os.Environ().
+// this program's: to pass that on, set cmd.Env to os.Environ(). opts may be nil.
 func Start(cmd *exec.Cmd, opts *Options) (*Process, error) {
 	if cmd.Stdin != nil || cmd.Stdout != nil || cmd.Stderr != nil {
 		return nil, fmt.Errorf("start %s: its standard streams belong to the connection", cmd.Path)

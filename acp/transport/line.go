@@ -45,7 +45,7 @@ type Line struct {
 	closed  error
 }
 
-// NewLine returns a line transport that reads from r and writes to w. Close closes
+// NewLine returns a line transport that reads from r and writes to w. opts may be nil. Close closes
 // both where they are io.Closers; a Read blocked in an r that has neither Close nor
 // SetReadDeadline stays blocked until r returns.
 func NewLine(r io.Reader, w io.Writer, opts *LineOptions) *Line {

@@ -47,6 +47,7 @@ type MessageTooLargeError struct {
 	Head  []byte // the first bytes of the message, at most 4 KiB; valid until the next Read
 }
 
+// Error has the size and the limit.
 func (e *MessageTooLargeError) Error() string {
 	return fmt.Sprintf("message of %d bytes is larger than the limit of %d bytes", e.Size, e.Limit)
 }

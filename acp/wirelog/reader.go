@@ -27,6 +27,7 @@ type LineError struct {
 	Err  error
 }
 
+// Error names the line and what is wrong with it.
 func (e *LineError) Error() string { return fmt.Sprintf("wire log, line %d: %v", e.Line, e.Err) }
 
 // Unwrap returns Err.
