@@ -13,8 +13,8 @@ import (
 )
 
 // answered connects to an agent that answers initialize with result, and returns what
-// became of that and what the client sent afterwards.
-func answered(t *testing.T, result string) (error, string) {
+// the client sent afterwards and what became of the connection.
+func answered(t *testing.T, result string) (sent string, connect error) {
 	t.Helper()
 	mine, theirs := transport.Pipe()
 	w := &wire{t, theirs}
@@ -28,12 +28,12 @@ func answered(t *testing.T, result string) (error, string) {
 	}()
 	w.want(`"initialize"`, `"protocolVersion":1`)
 	w.send(`{"jsonrpc":"2.0","id":1,` + result + `}`)
-	err := <-got
+	connect = <-got
 	line, end := theirs.Read(t.Context())
 	if end != nil && !errors.Is(end, io.EOF) {
 		t.Errorf("the connection is still open: %v", end)
 	}
-	return err, string(line)
+	return string(line), connect
 }
 
 func TestAnAgentThatAnswersAVersionThatIsNotSpokenIsLeftAtOnceAndBothNumbersAreTold(t *testing.T) {
@@ -41,15 +41,15 @@ func TestAnAgentThatAnswersAVersionThatIsNotSpokenIsLeftAtOnceAndBothNumbersAreT
 		"2": "version 2", "0": "version 0", "999": "version 999", "65535": "version 65535", "65536": "protocolVersion", "-1": "protocolVersion", "1.5": "protocolVersion",
 		`"2025-01-01"`: "protocolVersion", `"1"`: "protocolVersion", "null": "protocolVersion", "[1]": "protocolVersion",
 	} {
-		err, more := answered(t, `"result":{"protocolVersion":`+version+`}`)
+		more, err := answered(t, `"result":{"protocolVersion":`+version+`}`)
 		if !errors.Is(err, acp.ErrProtocolVersion) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "speaks version 1") || more != "" {
 			t.Errorf("version %s: %v; then sent %q", version, err, more)
 		}
 	}
-	if err, more := answered(t, `"result":{}`); !errors.Is(err, acp.ErrProtocolVersion) || more != "" {
+	if more, err := answered(t, `"result":{}`); !errors.Is(err, acp.ErrProtocolVersion) || more != "" {
 		t.Errorf("no version: %v; then sent %q", err, more)
 	}
-	if err, _ := answered(t, `"error":{"code":-32603,"message":"no licence"}`); err == nil || !strings.Contains(err.Error(), "no licence") || errors.Is(err, acp.ErrProtocolVersion) {
+	if _, err := answered(t, `"error":{"code":-32603,"message":"no licence"}`); err == nil || !strings.Contains(err.Error(), "no licence") || errors.Is(err, acp.ErrProtocolVersion) {
 		t.Errorf("an error: %v", err)
 	}
 	for _, result := range []string{
@@ -58,7 +58,7 @@ func TestAnAgentThatAnswersAVersionThatIsNotSpokenIsLeftAtOnceAndBothNumbersAreT
 		`"result":{"protocolVersion":1,"agentCapabilities":{},"authMethods":null,"agentInfo":null,"later":{"x":1}}`,
 		`"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":"yes","promptCapabilities":7,"unheard":{"of":[]}},"authMethods":"none","agentInfo":{"name":7}}`,
 	} {
-		if err, _ := answered(t, result); err != nil && !strings.Contains(result, "e0") {
+		if _, err := answered(t, result); err != nil && !strings.Contains(result, "e0") {
 			t.Errorf("%s: %v", result, err)
 		}
 	}

@@ -17,9 +17,7 @@ import (
 type naive struct {
 	lines []*naiveLine
 	turn  int // the first line of the turn
-	calls bool
 	mode  acp.SessionModeID
-	plan  string
 	title string
 	live  bool
 	turns int
