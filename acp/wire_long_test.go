@@ -9,7 +9,7 @@ import (
 // file of many lines has it.
 func TestALongTextFullOfEscapesIsReadInOnePass(t *testing.T) {
 	for _, piece := range []string{"line one\n", `say "hi" \ and \\" so on `, "\n", `"`, `\`, "a\x01\u2028é\U0001F600", strings.Repeat("x", 300) + "\n", strings.Repeat("y", 5000) + `"`} {
-		want := ReadTextFileResponse{Content: strings.Repeat(piece, 4<<20/len(piece)), Meta: Meta(`{"after":1}`)}
+		want := ReadTextFileResponse{Content: strings.Repeat(piece, 1<<20/len(piece)), Meta: Meta(`{"after":1}`)}
 		data, err := Codec{}.Append(nil, &want)
 		if err != nil {
 			t.Fatal(err)
