@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 	"testing/synctest"
 
 	"github.com/wherry-acp/wherry/acp"
@@ -202,6 +203,14 @@ func TestASessionsStateFollowsItsAnswersUpdatesAndCalls(t *testing.T) {
 	<-late
 	if got, want := transcriptOf(s.State()), "0 user \"hi\" sent\n1 agent \"hello, late\" late\n"; got != want {
 		t.Errorf("got\n%s", got)
+	}
+	// What a hook sends after its answer comes when it comes.
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for _, st := range s.Changes(ctx) {
+		if len(st.Commands()) > 0 {
+			break
+		}
 	}
 	if c := s.State().Commands(); len(c) != 1 || c[0].Name != "c" {
 		t.Errorf("commands %+v", c)
