@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 	"testing/synctest"
+	"time"
 
 	"github.com/wherry-acp/wherry/acp"
 	"github.com/wherry-acp/wherry/acp/transport"
