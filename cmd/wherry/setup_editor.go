@@ -15,15 +15,8 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/wherry-acp/wherry/agent/atomicfile"
+	"github.com/wherry-acp/wherry/cmd/wherry/editorfile"
 )
-
-// agentServer is how Zed and JetBrains configure an agent.
-type agentServer struct {
-	Type    string            `json:"type,omitempty"`
-	Command string            `json:"command"`
-	Args    []string          `json:"args"`
-	Env     map[string]string `json:"env"`
-}
 
 // editor is one that can start wherry.
 type editor struct {
@@ -31,7 +24,7 @@ type editor struct {
 	// file is where it keeps its agents; "" if it is not a file that can be edited here.
 	file func(get func(string) string) string
 	// agent is the entry in that file.
-	agent func(command string) agentServer
+	agent func(command string) editorfile.Agent
 	// settings are what to put where, for an editor without such a file.
 	settings []setting
 }
@@ -46,14 +39,14 @@ func editors() []editor {
 	return []editor{
 		{
 			id: "zed", title: "Zed", file: zedFile,
-			agent: func(command string) agentServer {
-				return agentServer{Type: "custom", Command: command, Args: []string{"acp"}, Env: map[string]string{}}
+			agent: func(command string) editorfile.Agent {
+				return editorfile.Agent{Type: "custom", Command: command, Args: []string{"acp"}, Env: map[string]string{}}
 			},
 		},
 		{
 			id: "jetbrains", title: "JetBrains", file: jetbrainsFile,
-			agent: func(command string) agentServer {
-				return agentServer{Command: command, Args: []string{"acp"}, Env: map[string]string{}}
+			agent: func(command string) editorfile.Agent {
+				return editorfile.Agent{Command: command, Args: []string{"acp"}, Env: map[string]string{}}
 			},
 		},
 		{id: "neovim", title: "Neovim", settings: []setting{
@@ -113,7 +106,7 @@ const agentShell = `(with-eval-after-load 'agent-shell
 // snippets are the settings to paste, each with where it goes.
 func (e editor) snippets(command string, get func(string) string) ([]setting, error) {
 	if e.agent != nil {
-		text, err := json.MarshalIndent(map[string]any{agentServers: map[string]agentServer{"wherry": e.agent(command)}}, "", "  ")
+		text, err := json.MarshalIndent(map[string]any{editorfile.Servers: map[string]editorfile.Agent{"wherry": e.agent(command)}}, "", "  ")
 		return []setting{{where: e.file(get), text: string(text) + "\n"}}, err
 	}
 	var out []setting
@@ -164,13 +157,13 @@ type change struct {
 func (e editor) change(command string, get func(string) string) (*change, error) {
 	c := &change{path: e.file(get)}
 	if c.path == "" {
-		return nil, fmt.Errorf("it is not known where %s keeps its settings, because HOME is not set: %w", e.title, errByHand)
+		return nil, fmt.Errorf("it is not known where %s keeps its settings, because HOME is not set: %w", e.title, editorfile.ErrByHand)
 	}
 	var err error
 	if c.old, c.existed, err = readSettings(c.path); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.path, err)
 	}
-	if c.edited, err = withAgent(c.old, "wherry", e.agent(command)); err != nil {
+	if c.edited, err = editorfile.WithAgent(c.old, "wherry", e.agent(command)); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.path, err)
 	}
 	if bytes.Equal(c.old, c.edited) {

@@ -1,4 +1,4 @@
-package main
+package editorfile
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-var testAgent = agentServer{Type: "custom", Command: "/bin/wherry", Args: []string{"acp"}, Env: map[string]string{}}
+var testAgent = Agent{Type: "custom", Command: "/bin/wherry", Args: []string{"acp"}, Env: map[string]string{}}
 
 func TestAnAgentIsPutIntoSettingsThatKeepTheirBytes(t *testing.T) {
 	const entry = `"wherry": {
@@ -51,14 +51,14 @@ func TestAnAgentIsPutIntoSettingsThatKeepTheirBytes(t *testing.T) {
 		{"the same key twice", "{\n  \"a\": 1,\n  \"a\": 2\n}\n", "{\n  \"a\": 1,\n  \"a\": 2,\n  " + section + "\n}\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := withAgent([]byte(test.before), "wherry", testAgent)
+			got, err := WithAgent([]byte(test.before), "wherry", testAgent)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if string(got) != test.after {
 				t.Errorf("got\n%s\nwant\n%s", got, test.after)
 			}
-			again, err := withAgent(got, "wherry", testAgent)
+			again, err := WithAgent(got, "wherry", testAgent)
 			if err != nil || string(again) != string(got) {
 				t.Errorf("a second time (%v):\n%s", err, again)
 			}
@@ -67,7 +67,7 @@ func TestAnAgentIsPutIntoSettingsThatKeepTheirBytes(t *testing.T) {
 }
 
 func TestTheStyleOfTheFileIsKept(t *testing.T) {
-	got, err := withAgent([]byte("\ufeff{\r\n\t\"a\": 1\r\n}\r\n"), "wherry", testAgent)
+	got, err := WithAgent([]byte("\ufeff{\r\n\t\"a\": 1\r\n}\r\n"), "wherry", testAgent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestSettingsThatCannotBeEditedAreLeftAlone(t *testing.T) {
 	for _, text := range []string{
 		"{", "[]", "{\"agent_servers\": []}", "{\"agent_servers\": {\"wherry\": 1}}", "{} {}", "not json", "{\"a\": 'b'}", "/* open",
 	} {
-		if got, err := withAgent([]byte(text), "wherry", testAgent); err == nil {
+		if got, err := WithAgent([]byte(text), "wherry", testAgent); err == nil {
 			t.Errorf("%q became %q", text, got)
 		}
 	}
@@ -98,14 +98,14 @@ func FuzzEditingSettingsChangesNothingElse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := withAgent([]byte(text), "wherry", testAgent)
+		got, err := WithAgent([]byte(text), "wherry", testAgent)
 		if err != nil {
 			return
 		}
 		if _, err := hujson.Parse(got); err != nil && !strings.HasPrefix(text, "\ufeff") {
 			t.Fatalf("%q became %q: %v", text, got, err)
 		}
-		again, err := withAgent(got, "wherry", testAgent)
+		again, err := WithAgent(got, "wherry", testAgent)
 		if err != nil || string(again) != string(got) {
 			t.Fatalf("%q became %q, and then %q (%v)", text, got, again, err)
 		}

@@ -1,4 +1,6 @@
-package main
+// Package editorfile puts an agent into the settings of an editor, which are JSON with comments, without touching anything else in
+// them.
+package editorfile
 
 import (
 	"bytes"
@@ -11,15 +13,23 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// errByHand says that a file of settings is not touched.
-var errByHand = errors.New("paste the lines above by hand")
+// ErrByHand says that a file of settings is not touched.
+var ErrByHand = errors.New("paste the lines above by hand")
 
-// agentServers is the member of an editor's settings that lists its agents.
-const agentServers = "agent_servers"
+// Servers is the member of an editor's settings that lists its agents.
+const Servers = "agent_servers"
 
-// withAgent puts an agent into the settings of an editor, JSON with comments and trailing commas: what is there keeps its
+// Agent is how Zed and JetBrains configure an agent.
+type Agent struct {
+	Type    string            `json:"type,omitempty"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env"`
+}
+
+// WithAgent puts an agent into the settings of an editor, JSON with comments and trailing commas: what is there keeps its
 // bytes. An agent of that name that is there already keeps everything but its command and its arguments.
-func withAgent(data []byte, name string, agent agentServer) ([]byte, error) {
+func WithAgent(data []byte, name string, agent Agent) ([]byte, error) {
 	text, mark := bytes.CutPrefix(data, []byte("\ufeff"))
 	source := bytes.Clone(text)
 	if isBlank(text) { // at most comments
@@ -34,7 +44,7 @@ func withAgent(data []byte, name string, agent agentServer) ([]byte, error) {
 	}
 	doc, err := hujson.Parse(source)
 	if err != nil {
-		return nil, fmt.Errorf("it is not valid JSON (%w): correct it first, or %w", err, errByHand)
+		return nil, fmt.Errorf("it is not valid JSON (%w): correct it first, or %w", err, ErrByHand)
 	}
 	e := jsonEditor{newline: "\n", unit: "  "}
 	if bytes.Contains(text, []byte("\r\n")) {
@@ -42,7 +52,7 @@ func withAgent(data []byte, name string, agent agentServer) ([]byte, error) {
 	}
 	root, ok := doc.Value.(*hujson.Object)
 	if !ok {
-		return nil, fmt.Errorf("it holds no object: %w", errByHand)
+		return nil, fmt.Errorf("it holds no object: %w", ErrByHand)
 	}
 	if unit := indentation(root); unit != "" {
 		e.unit = unit
@@ -76,15 +86,15 @@ func isBlank(text []byte) bool {
 // jsonEditor writes in the style of a document.
 type jsonEditor struct{ newline, unit string }
 
-func (e jsonEditor) put(root *hujson.Object, name string, agent agentServer) error {
-	servers := member(root, agentServers)
+func (e jsonEditor) put(root *hujson.Object, name string, agent Agent) error {
+	servers := member(root, Servers)
 	if servers == nil {
-		e.insert(root, 0, agentServers, map[string]agentServer{name: agent})
+		e.insert(root, 0, Servers, map[string]Agent{name: agent})
 		return nil
 	}
 	list, ok := servers.Value.(*hujson.Object)
 	if !ok {
-		return fmt.Errorf("its %q is not an object: %w", agentServers, errByHand)
+		return fmt.Errorf("its %q is not an object: %w", Servers, ErrByHand)
 	}
 	there := member(list, name)
 	if there == nil {
@@ -93,7 +103,7 @@ func (e jsonEditor) put(root *hujson.Object, name string, agent agentServer) err
 	}
 	entry, ok := there.Value.(*hujson.Object)
 	if !ok {
-		return fmt.Errorf("its %q is not an object: %w", name, errByHand)
+		return fmt.Errorf("its %q is not an object: %w", name, ErrByHand)
 	}
 	e.replace(entry, "command", agent.Command)
 	e.replace(entry, "args", agent.Args)
@@ -180,16 +190,16 @@ func indentation(o *hujson.Object) string {
 }
 
 // onlyAgentChanged makes sure that the edit did what it should, and nothing else.
-func onlyAgentChanged(before, after []byte, name string, agent agentServer) error {
+func onlyAgentChanged(before, after []byte, name string, agent Agent) error {
 	now, err := settingsTree(after)
 	if err != nil {
 		return err
 	}
-	servers, _ := now[agentServers].(map[string]any)
+	servers, _ := now[Servers].(map[string]any)
 	entry, _ := servers[name].(map[string]any)
 	args, _ := entry["args"].([]any)
 	if entry["command"] != agent.Command || len(args) != len(agent.Args) {
-		return fmt.Errorf("it is written in a way that cannot be edited: %w", errByHand)
+		return fmt.Errorf("it is written in a way that cannot be edited: %w", ErrByHand)
 	}
 	old := map[string]any{}
 	if !isBlank(before) {
@@ -198,7 +208,7 @@ func onlyAgentChanged(before, after []byte, name string, agent agentServer) erro
 		}
 	}
 	for _, tree := range []map[string]any{old, now} {
-		servers, _ := tree[agentServers].(map[string]any)
+		servers, _ := tree[Servers].(map[string]any)
 		if entry, ok := servers[name].(map[string]any); ok {
 			for _, own := range []string{"command", "args", "type", "env"} {
 				delete(entry, own)
@@ -208,11 +218,11 @@ func onlyAgentChanged(before, after []byte, name string, agent agentServer) erro
 			}
 		}
 		if len(servers) == 0 {
-			delete(tree, agentServers)
+			delete(tree, Servers)
 		}
 	}
 	if !reflect.DeepEqual(old, now) {
-		return fmt.Errorf("it is written in a way that cannot be edited: %w", errByHand)
+		return fmt.Errorf("it is written in a way that cannot be edited: %w", ErrByHand)
 	}
 	return nil
 }
