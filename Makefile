@@ -46,7 +46,7 @@ interop-all: ## our client against whole coding agents of others: minutes, fetch
 	@scripts/check interop-all
 
 fuzz: ## every fuzz target, a few seconds each; FUZZTIME=1m for longer
-	@scripts/check fuzz
+	@scripts/check fuzz-all
 
 platforms: ## type-check for Windows and macOS
 	@scripts/check platforms
