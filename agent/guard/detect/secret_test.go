@@ -60,7 +60,7 @@ func TestValuesOfTellingNamesAreFound(t *testing.T) {
 		{`<password>` + weak + `</password>`, weak},
 		{`aws_secret_access_key = ` + made(base64, 39) + "7", made(base64, 39) + "7"},
 		{`AccountName=x;AccountKey=` + made(alnum, 85) + `7==;EndpointSuffix=y`, made(alnum, 85) + "7=="},
-		{`//registry.npmjs.org/:_authToken=` + strong, strong},
+		{`//packages.example/:_authToken=` + strong, strong},
 		{`config["password"] = "` + weak + `"`, weak},
 		{`let token2 = '` + strong + `'`, strong},
 		{`Authorization: Bearer ` + strong, strong},
