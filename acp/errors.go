@@ -62,7 +62,16 @@ const (
 )
 
 // String returns "not sent", "maybe sent" or "answered".
-func (o Outcome) String() string { return [...]string{"not sent", "maybe sent", "answered"}[o] }
+func (o Outcome) String() string {
+	switch o {
+	case NotSent:
+		return "not sent"
+	case Answered:
+		return "answered"
+	default:
+		return "maybe sent"
+	}
+}
 
 // OutcomeOf tells from the error of a call how far it has come; nil is Answered. An error that no call of this package
 // returns is MaybeSent, which promises nothing.

@@ -117,7 +117,7 @@ func (t *turn) summarise(ctx context.Context, focus string, overhead int) (strin
 		}
 	}
 	if usage != (model.Usage{}) {
-		t.result.Usage = add(t.result.Usage, usage)
+		t.result.Usage = t.result.Usage.Add(usage)
 		if err := t.s.record(ctx, session.UsageRecorded{Model: info.ID(), Usage: usage, Window: info.ContextWindow}); err != nil {
 			return "", err
 		}
@@ -186,13 +186,6 @@ func planText(s *Session) string {
 		fmt.Fprintf(&b, "- %s: %s\n", e.Status, e.Content)
 	}
 	return b.String()
-}
-
-func add(a, b model.Usage) model.Usage {
-	return model.Usage{
-		Input: a.Input + b.Input, Output: a.Output + b.Output, Thought: a.Thought + b.Thought,
-		CacheRead: a.CacheRead + b.CacheRead, CacheWrite: a.CacheWrite + b.CacheWrite,
-	}
 }
 
 // isTooLong tells whether the provider refused a conversation for its length.

@@ -261,7 +261,8 @@ func (a *Agent) info(id string) model.Info {
 }
 
 // recall begins a session with what the person chose in the newest one of its folder: the model, while it can be used,
-// and the further settings. The mode is among them unless it is [approval.ModeAuto]: that is chosen anew each time.
+// and the further settings. The mode is among them unless it is [approval.ModeAuto], which is chosen anew each time, or new
+// sessions are to begin with [approval.ModeOff], which nothing chosen before loosens.
 func (a *Agent) recall(ctx context.Context, first *session.Created) error {
 	page, err := a.opts.Store.List(ctx, session.Filter{Folder: first.Roots[0], Limit: 1})
 	if err != nil {
@@ -285,7 +286,8 @@ func (a *Agent) recall(ctx context.Context, first *session.Created) error {
 			options[name] = value
 		}
 	}
-	if mode := approval.Mode(last.Options[string(SettingMode)]); mode.Valid() && mode != approval.ModeAuto {
+	mode := approval.Mode(last.Options[string(SettingMode)])
+	if mode.Valid() && mode != approval.ModeAuto && a.opts.DefaultMode != approval.ModeOff {
 		first.Mode, options[string(SettingMode)] = mode, string(mode)
 	}
 	chosen := last.Options[string(SettingModel)]

@@ -149,6 +149,10 @@ func TestTheNextSessionInAFolderBeginsWithWhatWasChosenThere(t *testing.T) {
 	if st := create(t, a, &fakeFace{}, elsewhere).State(); st.Model != "a/plain" || st.Mode != approval.ModeAsk || st.Options != nil {
 		t.Errorf("in another folder: %+v", st)
 	}
+	if st := create(t, choosing(t, store, Options{DefaultMode: approval.ModeOff}), &fakeFace{}, here).State(); st.Mode != approval.ModeOff {
+		t.Errorf("what was chosen before loosened the mode off to %s", st.Mode)
+	}
+	next = create(t, a, &fakeFace{}, here)
 	if err := next.Set(t.Context(), SettingMode, "auto"); err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ read:
 	if failed == nil && ctx.Err() != nil {
 		failed = context.Cause(ctx)
 	}
-	t.result.Usage = add(t.result.Usage, usage)
+	t.result.Usage = t.result.Usage.Add(usage)
 
 	// What was streamed is kept, also when the rest is lost: calls of a broken stream are not.
 	keep, done := context.WithTimeout(context.WithoutCancel(ctx), lastWords)

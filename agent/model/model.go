@@ -142,6 +142,14 @@ type Usage struct {
 	CacheWrite int
 }
 
+// Add gives the sum of both.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Input: u.Input + v.Input, Output: u.Output + v.Output, Thought: u.Thought + v.Thought,
+		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
+	}
+}
+
 // Waiting says that the request is delayed (a rate limit, an overloaded provider) and is tried again after Seconds.
 // It comes only before anything else of the answer.
 type Waiting struct {

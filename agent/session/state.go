@@ -101,7 +101,7 @@ func (s *State) Apply(e Event) {
 		s.Plan = slices.Clone(d.Entries)
 	case UsageRecorded:
 		s.Usage = d
-		s.TurnUsage, s.Spent = addUsage(s.TurnUsage, d.Usage), addUsage(s.Spent, d.Usage)
+		s.TurnUsage, s.Spent = s.TurnUsage.Add(d.Usage), s.Spent.Add(d.Usage)
 	case Unknown:
 		s.unknown(d)
 	}
@@ -166,16 +166,6 @@ func (s *State) unknown(d Unknown) {
 		if s.Mode != approval.ModeOff {
 			s.Mode = approval.ModeAsk
 		}
-	}
-}
-
-func addUsage(a, b model.Usage) model.Usage {
-	return model.Usage{
-		Input:      a.Input + b.Input,
-		Output:     a.Output + b.Output,
-		Thought:    a.Thought + b.Thought,
-		CacheRead:  a.CacheRead + b.CacheRead,
-		CacheWrite: a.CacheWrite + b.CacheWrite,
 	}
 }
 
