@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 )
 
 // Authenticate logs in with one of the agent's methods (authenticate). A method of type
@@ -35,12 +36,42 @@ func (a *RemoteAgent) Logout(ctx context.Context) error {
 }
 
 // ListSessions returns one page of the sessions that can be opened again
-// (session/list).
+// (session/list); Sessions goes through all pages.
 func (a *RemoteAgent) ListSessions(ctx context.Context, req ListSessionsRequest) (ListSessionsResponse, error) {
 	if gate := "agentCapabilities.sessionCapabilities.archive"; req.UnstableArchived != "" && (!a.opts.Unstable || !a.Can(gate)) {
 		return ListSessionsResponse{}, &CapabilityError{Method: MethodSessionList, Capability: gate}
 	}
 	return askAgent[ListSessionsResponse](ctx, a, MethodSessionList, &req, nil)
+}
+
+// Sessions lists the sessions that can be opened again, page after page (session/list), beginning at req.Cursor. An
+// error ends the list: that of a page, or that the agent gives a cursor that it has given before.
+func (a *RemoteAgent) Sessions(ctx context.Context, req ListSessionsRequest) iter.Seq2[SessionInfo, error] {
+	return func(yield func(SessionInfo, error) bool) {
+		given := map[string]bool{}
+		for {
+			page, err := a.ListSessions(ctx, req)
+			if err != nil {
+				yield(SessionInfo{}, err)
+				return
+			}
+			for _, s := range page.Sessions {
+				if !yield(s, nil) {
+					return
+				}
+			}
+			next, more := page.NextCursor.Get()
+			if !more {
+				return
+			}
+			if given[next] {
+				yield(SessionInfo{}, fmt.Errorf("%s: the agent gave the cursor %q twice, so the list has no end", MethodSessionList, next))
+				return
+			}
+			given[next] = true
+			req.Cursor = page.NextCursor
+		}
+	}
 }
 
 // DeleteSession removes a session from the agent's list (session/delete). A session that

@@ -132,7 +132,7 @@ func ask[R any, PR pointer[R]](ctx context.Context, c *Client, method, gate stri
 // updates arrive in the order of the calls. When ctx has ended nothing is sent: to tell
 // how cancelled work ended, use context.WithoutCancel.
 func (c *Client) Update(ctx context.Context, id SessionID, update SessionUpdate) error {
-	return c.Notify(ctx, SessionNotification{SessionID: id, Update: update})
+	return c.SessionUpdate(ctx, SessionNotification{SessionID: id, Update: update})
 }
 
 // fit leaves out of an answer the boolean options that the client does not understand.
@@ -159,8 +159,8 @@ func (c *Client) options(all []SessionConfigOption) []SessionConfigOption {
 	return slices.DeleteFunc(slices.Clone(all), boolean)
 }
 
-// Notify sends a session notification with its _meta; see Update.
-func (c *Client) Notify(ctx context.Context, n SessionNotification) error {
+// SessionUpdate sends a session notification with its _meta; see Update.
+func (c *Client) SessionUpdate(ctx context.Context, n SessionNotification) error {
 	if gate := updateGate(n.Update); gate != "" {
 		if err := c.gate(MethodSessionUpdate, gate); err != nil {
 			return err

@@ -42,11 +42,11 @@ func decodeBase64(what, s string) ([]byte, error) {
 func PlainText(blocks ...ContentBlock) string {
 	var out strings.Builder
 	for _, b := range blocks {
-		switch b := b.(type) {
+		switch b := variant(b).(type) {
 		case TextContent:
 			out.WriteString(b.Text)
 		case EmbeddedResource:
-			if t, ok := b.Resource.(TextResourceContents); ok {
+			if t, ok := variant(b.Resource).(TextResourceContents); ok {
 				out.WriteString(t.Text)
 			}
 		default: // no text

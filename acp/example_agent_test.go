@@ -14,7 +14,7 @@ func (hello) NewSession(context.Context, acp.NewSessionRequest) (acp.NewSessionR
 }
 
 func (hello) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
-	err := acp.SessionFrom(ctx).Text(ctx, "Hello from Go!")
+	err := acp.SessionFrom(ctx).SendText(ctx, "Hello from Go!")
 	return acp.PromptResponse{StopReason: acp.StopEndTurn}, err
 }
 

@@ -17,7 +17,7 @@ func TestAQuestionComesUpAfterTheUpdatesBeforeItWereDealtWith(t *testing.T) {
 	asks := &scripted{prompt: func(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
 		s := acp.SessionFrom(ctx)
 		for i := range rounds {
-			if err := errors.Join(s.Text(ctx, "a"), s.Text(ctx, fmt.Sprint(i))); err != nil {
+			if err := errors.Join(s.SendText(ctx, "a"), s.SendText(ctx, fmt.Sprint(i))); err != nil {
 				return acp.PromptResponse{}, err
 			}
 			if _, _, err := s.AskPermission(ctx, acp.ToolCallUpdate{ToolCallID: "c"}); err != nil {
@@ -67,7 +67,7 @@ func TestAQuestionIsAskedAlsoWhenNobodyReadsTheUpdates(t *testing.T) {
 	asked := make(chan struct{})
 	asks := &scripted{prompt: func(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
 		s := acp.SessionFrom(ctx)
-		if err := s.Text(ctx, "a"); err != nil {
+		if err := s.SendText(ctx, "a"); err != nil {
 			return acp.PromptResponse{}, err
 		}
 		_, _, err := s.AskPermission(ctx, acp.ToolCallUpdate{ToolCallID: "c"})

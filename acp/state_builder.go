@@ -112,9 +112,10 @@ func (b *StateBuilder) writeParts() *SessionState {
 	return s
 }
 
-// Apply takes an update in. Nothing of what the update refers to may be changed afterwards,
+// Apply takes an update in, by value or by pointer. Nothing of what the update refers to may be changed afterwards,
 // save the items of its own slices.
 func (b *StateBuilder) Apply(update SessionUpdate) {
+	update = variant(update)
 	if update == nil {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 // A ToolCallTracker reports the life of one tool call to the client. Its methods may be
 // called concurrently.
 type ToolCallTracker struct {
-	session ClientSession
+	session SessionClient
 	id      ToolCallID
 
 	mu    sync.Mutex
@@ -20,7 +20,7 @@ type ToolCallTracker struct {
 // StartToolCall announces a tool call and returns what reports its progress. A call without
 // an id gets a new one. A call that is neither completed nor failed when the handler of ctx
 // returns is reported as failed. It panics if ctx is not that of a request handler.
-func (s ClientSession) StartToolCall(ctx context.Context, call ToolCall) (*ToolCallTracker, error) {
+func (s SessionClient) StartToolCall(ctx context.Context, call ToolCall) (*ToolCallTracker, error) {
 	scope, ok := ctx.Value(requestKey{}).(*requestScope)
 	if !ok {
 		panic("acp: StartToolCall needs the context of a request handler")
@@ -101,7 +101,7 @@ func (t *ToolCallTracker) show(u ToolCallUpdate) {
 }
 
 // AskPermission asks the user for the call (session/request_permission), showing what has been told of it: its title, kind,
-// content, locations and input. See [ClientSession.AskPermission] for the rest.
+// content, locations and input. See [SessionClient.AskPermission] for the rest.
 func (t *ToolCallTracker) AskPermission(ctx context.Context, options ...PermissionOption) (allowed, remember bool, err error) {
 	t.mu.Lock()
 	shown := t.shown

@@ -94,6 +94,6 @@ func announce(ctx context.Context, o *open) {
 			}
 			all = append(all, command)
 		}
-		_ = client.Commands(ctx, all...) // a client that is gone needs none
+		_ = client.SendCommands(ctx, all...) // a client that is gone needs none
 	})
 }

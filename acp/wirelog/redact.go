@@ -56,7 +56,7 @@ type level struct {
 
 func newRedactor(mode Redaction, hide []string) *redactor {
 	r := &redactor{mode: mode, dec: jsontext.NewDecoder(strings.NewReader(""))}
-	if mode == Contents {
+	if mode == RedactContents {
 		r.key = pseudonymKey()
 	}
 	for _, h := range hide {
@@ -81,7 +81,7 @@ func (r *redactor) json(dst, message []byte) ([]byte, error) {
 	if len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' {
 		return dst, errNotJSON
 	}
-	if r.mode == None {
+	if r.mode == RedactNothing {
 		if !jsontext.Value(message).IsValid(tolerant()...) {
 			return dst, errNotJSON
 		}
@@ -133,7 +133,7 @@ func (r *redactor) json(dst, message []byte) ([]byte, error) {
 func (r *redactor) broken(dst, message []byte, copied, good int) []byte {
 	dst = append(dst, message[copied:good]...)
 	rest := message[good:]
-	if r.mode == Contents {
+	if r.mode == RedactContents {
 		return appendMask(dst, rest)
 	}
 	if len(rest) > 0 {
@@ -230,14 +230,14 @@ func (r *redactor) scalar(dst, raw []byte) []byte {
 	switch {
 	case len(text) == 0:
 		return append(dst, raw...)
-	case r.mode == Contents && (v != shown || flagged):
+	case r.mode == RedactContents && (v != shown || flagged):
 		return r.mask(dst, text)
 	case v != shown || flagged:
 		return append(append(append(dst, '"'), hidden...), '"')
-	case r.mode == Contents && r.structural(name, text):
-	case r.mode == Contents && isID(name):
+	case r.mode == RedactContents && r.structural(name, text):
+	case r.mode == RedactContents && isID(name):
 		return r.pseudonym(dst, text)
-	case r.mode == Contents:
+	case r.mode == RedactContents:
 		return r.mask(dst, text)
 	}
 	if scrubbed, found := scrub(text, r.hide); found {
@@ -249,9 +249,9 @@ func (r *redactor) scalar(dst, raw []byte) []byte {
 // text leaves out what must not be seen of a text that is not JSON.
 func (r *redactor) text(s []byte) ([]byte, bool) {
 	switch r.mode {
-	case None:
+	case RedactNothing:
 		return s, false
-	case Contents:
+	case RedactContents:
 		return appendMask(nil, s), true
 	}
 	return scrub(s, r.hide)

@@ -58,8 +58,8 @@ func TestSecretsAreLeftOutAndEverythingElseStaysByteForByte(t *testing.T) {
 		if got := string(rec.Msg); got != tc.want {
 			t.Errorf("%s\ngot  %s\nwant %s", tc.in, got, tc.want)
 		}
-		if rec, _ := logged(t, wirelog.WriterOptions{Redact: wirelog.None}, tc.in); string(rec.Msg) != tc.in {
-			t.Errorf("with None\ngot  %s\nwant %s", rec.Msg, tc.in)
+		if rec, _ := logged(t, wirelog.WriterOptions{Redact: wirelog.RedactNothing}, tc.in); string(rec.Msg) != tc.in {
+			t.Errorf("with RedactNothing\ngot  %s\nwant %s", rec.Msg, tc.in)
 		}
 	}
 }
@@ -77,14 +77,14 @@ func TestLinesThatAreNotJSONAreRedactedToo(t *testing.T) {
 			t.Errorf("%s\ngot  %s (msg %s)\nwant %s", tc.in, got, rec.Msg, tc.want)
 		}
 	}
-	if rec, _ := logged(t, wirelog.WriterOptions{Redact: wirelog.None}, `{"a":1} x`); string(rec.Raw) != `{"a":1} x` {
-		t.Errorf("with None: %s", rec.Raw)
+	if rec, _ := logged(t, wirelog.WriterOptions{Redact: wirelog.RedactNothing}, `{"a":1} x`); string(rec.Raw) != `{"a":1} x` {
+		t.Errorf("with RedactNothing: %s", rec.Raw)
 	}
 }
 
 func TestContentsHidesEveryStringButKeepsLengthsAndWhatTheProtocolNeeds(t *testing.T) {
 	in := `{"jsonrpc":"2.0","id":"r1","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"tool_call","toolCallId":"c","kind":"edit","status":"made up","title":"éa\n","rawInput":{"kind":"CANARY","sessionId":"s-1","n":7,"apiKey":"CANARY"}}}}`
-	rec, _ := logged(t, wirelog.WriterOptions{Redact: wirelog.Contents}, in)
+	rec, _ := logged(t, wirelog.WriterOptions{Redact: wirelog.RedactContents}, in)
 	got := string(rec.Msg)
 	for _, part := range []string{
 		`{"jsonrpc":"2.0","id":"r1","method":"session/update","params":{"sessionId":"id-`,
@@ -102,7 +102,7 @@ func TestContentsHidesEveryStringButKeepsLengthsAndWhatTheProtocolNeeds(t *testi
 	if i := strings.Index(got, `"sessionId":"`); strings.Count(got, got[i:i+len(`"sessionId":"id-0123456789ab"`)]) != 2 {
 		t.Errorf("the same id has two stand-ins: %s", got)
 	}
-	if rec, _ := logged(t, wirelog.WriterOptions{Redact: wirelog.Contents}, "CANARY é"); string(rec.Raw) != "xxxxxxxx" {
+	if rec, _ := logged(t, wirelog.WriterOptions{Redact: wirelog.RedactContents}, "CANARY é"); string(rec.Raw) != "xxxxxxxx" {
 		t.Errorf("raw %s", rec.Raw)
 	}
 }
@@ -217,7 +217,7 @@ func FuzzARedactedFrameIsStillJSONOfTheSameShapeAndIsReadBack(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		for _, mode := range []wirelog.Redaction{wirelog.Secrets, wirelog.Contents, wirelog.None} {
+		for _, mode := range []wirelog.Redaction{wirelog.RedactSecrets, wirelog.RedactContents, wirelog.RedactNothing} {
 			var out bytes.Buffer
 			w := wirelog.NewWriter(&out, &wirelog.WriterOptions{Redact: mode, Start: start})
 			w.Tap(acp.Incoming, start.Add(7), frame)
@@ -239,10 +239,10 @@ func FuzzARedactedFrameIsStillJSONOfTheSameShapeAndIsReadBack(f *testing.F) {
 			}
 			switch {
 			case isFrame:
-				if a, b := shape(t, frame, mode == wirelog.None), shape(t, all[0].Msg, mode == wirelog.None); a != b {
+				if a, b := shape(t, frame, mode == wirelog.RedactNothing), shape(t, all[0].Msg, mode == wirelog.RedactNothing); a != b {
 					t.Fatalf("%v: %q became %s", mode, frame, all[0].Msg)
 				}
-			case mode == wirelog.None:
+			case mode == wirelog.RedactNothing:
 				if !bytes.Equal(all[0].Raw, frame) {
 					t.Fatalf("%q became %q", frame, all[0].Raw)
 				}
@@ -263,7 +263,7 @@ func BenchmarkFrame(b *testing.B) {
 		"chunk": `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"0190a4f2-6d2e-7c1a-9f7e-2f6f1c3f7a11","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"The next token"}}}}`,
 		"file":  `{"jsonrpc":"2.0","id":7,"result":{"content":` + string(quoted) + `}}`,
 	} {
-		for _, mode := range []wirelog.Redaction{wirelog.None, wirelog.Secrets, wirelog.Contents} {
+		for _, mode := range []wirelog.Redaction{wirelog.RedactNothing, wirelog.RedactSecrets, wirelog.RedactContents} {
 			b.Run(name+"/"+mode.String(), func(b *testing.B) {
 				w := wirelog.NewWriter(io.Discard, &wirelog.WriterOptions{Redact: mode, Block: true})
 				msg, at := []byte(frame), time.Now()

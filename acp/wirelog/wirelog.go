@@ -18,8 +18,8 @@
 // too large to be taken in. "dropped" counts frames that came faster than they could be
 // written. Readers ignore members that they do not know.
 //
-// A log holds prompts, file contents and command output unless [Contents] hides them.
-// What looks like a secret is hidden unless [None] says otherwise; a secret that is cut in
+// A log holds prompts, file contents and command output unless [RedactContents] hides them.
+// What looks like a secret is hidden unless [RedactNothing] says otherwise; a secret that is cut in
 // two by streaming, or that looks like nothing in particular, is not recognised.
 package wirelog
 
@@ -52,30 +52,30 @@ const (
 type Redaction uint8
 
 const (
-	// Secrets hides what looks like a secret: the values of environment variables and
+	// RedactSecrets hides what looks like a secret: the values of environment variables and
 	// headers, members whose names speak of keys, tokens, passwords, cookies or
 	// accounts, and keys, tokens, private key blocks and passwords in URLs anywhere in a
 	// string. A hidden string becomes "[redacted]", a hidden number 0.
-	Secrets Redaction = iota
+	RedactSecrets Redaction = iota
 
-	// Contents hides every string besides: each of its characters becomes an x. Kept are
+	// RedactContents hides every string besides: each of its characters becomes an x. Kept are
 	// method names, request ids and the protocol's own words; identifiers are replaced
 	// by others, the same for the same within a log. Numbers and the names of members
 	// are kept.
-	Contents
+	RedactContents
 
-	// None hides nothing.
-	None
+	// RedactNothing hides nothing.
+	RedactNothing
 )
 
 // String returns the name that the header has.
 func (r Redaction) String() string {
 	switch r {
-	case Secrets:
+	case RedactSecrets:
 		return "secrets"
-	case Contents:
+	case RedactContents:
 		return "contents"
-	case None:
+	case RedactNothing:
 		return "none"
 	}
 	return fmt.Sprintf("Redaction(%d)", uint8(r))

@@ -26,11 +26,11 @@ type WriterOptions struct {
 	Program string    // what writes the log, for the header
 	Start   time.Time // when record time 0 is; zero means now
 
-	// Redact says what is left out; the zero value is Secrets.
+	// Redact says what is left out; the zero value is RedactSecrets.
 	Redact Redaction
 
 	// Hide are values to leave out wherever a string contains them, besides what looks
-	// like a secret: the keys that the program knows of. None keeps them.
+	// like a secret: the keys that the program knows of. RedactNothing keeps them.
 	Hide []string
 
 	// Buffer limits the bytes of frames that wait to be written; 0 means 8 MiB. A frame

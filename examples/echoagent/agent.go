@@ -83,7 +83,7 @@ func (a *agent) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp.
 // announce sends the commands once the client knows the session, which is after the answer.
 func (a *agent) announce(ctx context.Context, id acp.SessionID) {
 	client := acp.ClientFrom(ctx).Session(id)
-	acp.AfterResponse(ctx, func(ctx context.Context) { _ = client.Commands(ctx, commands()...) })
+	acp.AfterResponse(ctx, func(ctx context.Context) { _ = client.SendCommands(ctx, commands()...) })
 }
 
 // LoadSession implements session/load: everything that was sent is sent again, before the answer.

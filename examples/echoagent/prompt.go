@@ -32,7 +32,7 @@ func commands() []acp.AvailableCommand {
 // A turn is one prompt that is being answered.
 type turn struct {
 	*session
-	client acp.ClientSession
+	client acp.SessionClient
 }
 
 // Prompt implements session/prompt. When the client cancels, ctx ends: what waits for it returns its error, and the

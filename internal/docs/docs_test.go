@@ -196,7 +196,7 @@ func program(text string) string {
 		}
 	}
 	b.WriteString(`
-func _(ctx context.Context, agent acp.Agent, remote *acp.RemoteAgent, session *acp.Session, client acp.ClientSession, dir string, err error) error {
+func _(ctx context.Context, agent acp.Agent, remote *acp.RemoteAgent, session *acp.Session, client acp.SessionClient, dir string, err error) error {
 `)
 	b.WriteString(text)
 	if !regexp.MustCompile(`(?m)^return `).MatchString(text) {

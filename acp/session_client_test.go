@@ -14,7 +14,7 @@ import (
 )
 
 // shown runs a prompt that does f and returns the updates that it sends.
-func shown(t *testing.T, co *acp.ClientOptions, f func(ctx context.Context, s acp.ClientSession) error) []acp.SessionUpdate {
+func shown(t *testing.T, co *acp.ClientOptions, f func(ctx context.Context, s acp.SessionClient) error) []acp.SessionUpdate {
 	t.Helper()
 	agent, end, err := acptest.Connect(t.Context(), &scripted{prompt: func(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
 		s := acp.SessionFrom(ctx)
@@ -45,19 +45,19 @@ func shown(t *testing.T, co *acp.ClientOptions, f func(ctx context.Context, s ac
 func TestEachUpdateIsOneCall(t *testing.T) {
 	option := acp.SessionConfigOption{ID: "model", Name: "Model", Kind: acp.SessionConfigSelect{CurrentValue: "a", Options: acp.SessionConfigSelectFlat{{Value: "a", Name: "A"}}}}
 	boolean := acp.SessionConfigOption{ID: "fast", Name: "Fast", Kind: acp.SessionConfigBoolean{CurrentValue: true}}
-	got := shown(t, nil, func(ctx context.Context, s acp.ClientSession) error {
+	got := shown(t, nil, func(ctx context.Context, s acp.SessionClient) error {
 		return errors.Join(
-			s.Text(ctx, "answer"),
-			s.Thought(ctx, "reason"),
-			s.Plan(ctx, acp.PlanEntry{Content: "one", Priority: acp.PlanPriorityHigh, Status: acp.PlanPending}),
-			s.Plan(ctx),
-			s.Commands(ctx, acp.AvailableCommand{Name: "help", Description: "what there is"}),
-			s.Usage(ctx, 10, 100),
-			s.Title(ctx, "A title"),
-			s.Title(ctx, ""),
-			s.Mode(ctx, "ask"),
-			s.ConfigOptions(ctx, option, boolean),
-			s.Notice(ctx, acp.NoticeInfo, "nobody shows it", ""),
+			s.SendText(ctx, "answer"),
+			s.SendThought(ctx, "reason"),
+			s.SendPlan(ctx, acp.PlanEntry{Content: "one", Priority: acp.PlanPriorityHigh, Status: acp.PlanPending}),
+			s.SendPlan(ctx),
+			s.SendCommands(ctx, acp.AvailableCommand{Name: "help", Description: "what there is"}),
+			s.SendUsage(ctx, 10, 100),
+			s.SendTitle(ctx, "A title"),
+			s.SendTitle(ctx, ""),
+			s.SendMode(ctx, "ask"),
+			s.SendConfigOptions(ctx, option, boolean),
+			s.SendNotice(ctx, acp.NoticeInfo, "nobody shows it", ""),
 		)
 	})
 	want := []acp.SessionUpdate{
@@ -81,8 +81,8 @@ func TestANoticeReachesAClientThatShowsNotices(t *testing.T) {
 	shows := &acp.ClientOptions{Capabilities: func(c *acp.ClientCapabilities) {
 		c.Session = &acp.ClientSessionCapabilities{Notices: &acp.NoticeCapabilities{}}
 	}}
-	got := shown(t, shows, func(ctx context.Context, s acp.ClientSession) error {
-		return s.Notice(ctx, acp.NoticeWarning, "low on space", "1 MB left")
+	got := shown(t, shows, func(ctx context.Context, s acp.SessionClient) error {
+		return s.SendNotice(ctx, acp.NoticeWarning, "low on space", "1 MB left")
 	})
 	want := []acp.SessionUpdate{acp.Notice{Severity: acp.NoticeWarning, Title: "low on space", Description: "1 MB left"}}
 	if !reflect.DeepEqual(got, want) {
@@ -93,7 +93,7 @@ func TestANoticeReachesAClientThatShowsNotices(t *testing.T) {
 func TestTheChunksOfAMessageHaveOneIDAndNoCutCharacters(t *testing.T) {
 	const text = "a é € 𝄞 end"
 	for size := 1; size <= 5; size++ {
-		got := shown(t, nil, func(ctx context.Context, s acp.ClientSession) error {
+		got := shown(t, nil, func(ctx context.Context, s acp.SessionClient) error {
 			w := s.MessageWriter(ctx)
 			for piece := range slices.Chunk([]byte(text), size) {
 				if n, err := w.Write(piece); n != len(piece) || err != nil {
@@ -122,7 +122,7 @@ func TestTheChunksOfAMessageHaveOneIDAndNoCutCharacters(t *testing.T) {
 }
 
 func TestBytesThatAreNotTextDoNotStopAMessage(t *testing.T) {
-	got := shown(t, nil, func(ctx context.Context, s acp.ClientSession) error {
+	got := shown(t, nil, func(ctx context.Context, s acp.SessionClient) error {
 		_, err := s.ThoughtWriter(ctx).Write([]byte("a\xffb"))
 		return err
 	})
@@ -132,7 +132,7 @@ func TestBytesThatAreNotTextDoNotStopAMessage(t *testing.T) {
 }
 
 func TestAToolCallWithoutAnIDGetsOne(t *testing.T) {
-	got := shown(t, nil, func(ctx context.Context, s acp.ClientSession) error {
+	got := shown(t, nil, func(ctx context.Context, s acp.SessionClient) error {
 		call, err := s.StartToolCall(ctx, acp.ToolCall{Title: "look", Kind: acp.ToolKindRead})
 		if err != nil {
 			return err
@@ -154,7 +154,7 @@ func TestAToolCallWithoutAnIDGetsOne(t *testing.T) {
 	}
 }
 
-func TestARequestAboutNoSessionHasNoClientSession(t *testing.T) {
+func TestARequestAboutNoSessionHasNoSessionClient(t *testing.T) {
 	agent, end, err := acptest.Connect(t.Context(), &scripted{newSession: func(ctx context.Context, _ acp.NewSessionRequest) (r acp.NewSessionResponse, err error) {
 		defer func() { err = acp.InvalidRequest("%v", recover()) }()
 		acp.SessionFrom(ctx)
@@ -179,7 +179,7 @@ func TestAskingForATrackedToolCallShowsWhatHasBeenToldOfIt(t *testing.T) {
 		got = append(got, req.ToolCall)
 		return acp.RequestPermissionResponse{Outcome: acp.SelectedPermissionOutcome{OptionID: "allow"}}, nil
 	})}
-	shown(t, answers, func(ctx context.Context, s acp.ClientSession) error {
+	shown(t, answers, func(ctx context.Context, s acp.SessionClient) error {
 		call, err := s.StartToolCall(ctx, acp.ToolCall{ToolCallID: "call", Title: "Edit", Name: "edit", Kind: acp.ToolKindEdit, Locations: want.Locations, RawInput: []byte(`{}`)})
 		if err != nil {
 			return err
@@ -220,7 +220,7 @@ func TestAskingIsAYesOnlyIfAnOfferedOptionAllows(t *testing.T) {
 			}
 			return acp.RequestPermissionResponse{Outcome: test.answer}, nil
 		})}
-		shown(t, answers, func(ctx context.Context, s acp.ClientSession) error {
+		shown(t, answers, func(ctx context.Context, s acp.SessionClient) error {
 			allowed, remember, err := s.AskPermission(ctx, acp.ToolCallUpdate{ToolCallID: "call"}, test.options...)
 			if allowed != test.allowed || remember != test.remember {
 				t.Errorf("%v among %v: %v, %v", test.answer, test.options, allowed, remember)
