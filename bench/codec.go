@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"runtime"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 // A message can be read and written by both SDKs.
 type message struct {
 	name, text               string
+	schema                   string // of the TypeScript SDK
 	ourDecode, ourEncode     func() error
 	theirDecode, theirEncode func() error
 }
@@ -32,7 +35,7 @@ func newMessage[O, T any, P interface {
 		return message{}, fmt.Errorf("decode %s with coder: %w", name, err)
 	}
 	return message{
-		name: name, text: text,
+		name: name, text: text, schema: "z" + reflect.TypeFor[T]().Name(),
 		ourDecode:   func() error { return (acp.Codec{}).Unmarshal(data, P(new(O))) },
 		theirDecode: func() error { return json.Unmarshal(data, new(T)) },
 		ourEncode:   func() error { _, err := (acp.Codec{}).Append(nil, ours); return err },
@@ -80,49 +83,69 @@ func messages() ([]message, error) {
 	return all, failed
 }
 
-// codecTable measures reading and writing messages' params.
-func codecTable(runs int) (table, error) {
+// codecTable measures reading and writing messages' params. script measures the TypeScript SDK, in a process of its own.
+func codecTable(ctx context.Context, script func(ctx context.Context) (*nodeProgram, error), runs int) (table, error) {
 	t := table{
-		title: fmt.Sprintf("Reading and writing params, in one goroutine, medians of %d runs taking turns", runs),
-		head:  []string{"", "wherry", "coder", "times", "wherry", "coder", "times", "wherry", "coder", "times"},
-		unit:  []string{"", "ns", "ns", "", "allocs", "allocs", "", "B", "B", ""},
-		note:  "times: how many times as much coder's takes.",
+		title: fmt.Sprintf("Reading and writing params, in one thread, medians of %d runs taking turns", runs),
+		head:  []string{"", "wherry", "coder", "times", "TypeScript", "times", "wherry", "coder", "times", "wherry", "coder", "times"},
+		unit:  []string{"", "ns", "ns", "", "ns", "", "allocs", "allocs", "", "B", "B", ""},
+		note: "times: how many times as much it takes as wherry. TypeScript: JSON.parse of the bytes and the SDK's own check (zod), and\n" +
+			"  JSON.stringify, which checks nothing, to bytes. A JavaScript program cannot count its allocations.",
 	}
 	all, err := messages()
 	if err != nil {
 		return table{}, err
 	}
+	ts, err := script(ctx)
+	if err != nil {
+		return table{}, fmt.Errorf("start the TypeScript SDK: %w", err)
+	}
+	defer ts.close()
 	for _, m := range all {
-		if err := t.compare(fmt.Sprintf("decode %s, %d B", m.name, len(m.text)), m.ourDecode, m.theirDecode, runs); err != nil {
+		asked := func(what string) func() (cost, error) {
+			return func() (cost, error) {
+				ns, err := ts.ask(what, m.schema, m.text)
+				return cost{ns: ns}, err
+			}
+		}
+		name := fmt.Sprintf("decode %s, %d B", m.name, len(m.text))
+		if err := t.compare(name, runs, counted(m.ourDecode), counted(m.theirDecode), asked("decode")); err != nil {
 			return table{}, err
 		}
-		if err := t.compare("encode "+m.name, m.ourEncode, m.theirEncode, runs); err != nil {
+		if err := t.compare("encode "+m.name, runs, counted(m.ourEncode), counted(m.theirEncode), asked("encode")); err != nil {
 			return table{}, err
 		}
 	}
 	return t, nil
 }
 
-// compare measures two ways of doing the same and adds the row.
-func (t *table) compare(name string, ours, theirs func() error, runs int) error {
-	ways := [2]func() error{ours, theirs}
-	var times [2][]float64
-	var allocs, bytes [2]float64
+// cost is what one call takes.
+type cost struct{ ns, allocs, bytes float64 }
+
+// counted measures calls of f.
+func counted(f func() error) func() (cost, error) { return func() (cost, error) { return measure(f) } }
+
+// compare measures three ways of doing the same, the last by time alone, and adds the row.
+func (t *table) compare(name string, runs int, ways ...func() (cost, error)) error {
+	times, last := make([][]float64, len(ways)), make([]cost, len(ways))
 	for run := range runs + 1 {
-		for i, f := range ways {
-			ns, a, b, err := measure(f)
+		for i, way := range ways {
+			c, err := way()
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
-			if run > 0 {
-				times[i] = append(times[i], ns)
+			if run > 0 { // the first one warms up
+				times[i] = append(times[i], c.ns)
 			}
-			allocs[i], bytes[i] = a, b
+			last[i] = c
 		}
 	}
-	row := []string{name}
-	for _, v := range []struct{ ours, theirs float64 }{{median(times[0]), median(times[1])}, {allocs[0], allocs[1]}, {bytes[0], bytes[1]}} {
-		row = append(row, fmt.Sprintf("%.0f", v.ours), fmt.Sprintf("%.0f", v.theirs), ratio(v.theirs, v.ours))
+	row := []string{name, fmt.Sprintf("%.0f", median(times[0]))}
+	for _, other := range times[1:] {
+		row = append(row, fmt.Sprintf("%.0f", median(other)), ratio(median(other), median(times[0])))
+	}
+	for _, v := range [][2]float64{{last[0].allocs, last[1].allocs}, {last[0].bytes, last[1].bytes}} {
+		row = append(row, fmt.Sprintf("%.0f", v[0]), fmt.Sprintf("%.0f", v[1]), ratio(v[1], v[0]))
 	}
 	t.rows = append(t.rows, row)
 	return nil
@@ -132,7 +155,7 @@ func (t *table) compare(name string, ours, theirs func() error, runs int) error 
 const measureFor = 20 * time.Millisecond
 
 // measure gives the nanoseconds, allocations and bytes of one call of f.
-func measure(f func() error) (ns, allocs, bytes float64, err error) {
+func measure(f func() error) (cost, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	begin := time.Now()
@@ -140,7 +163,7 @@ func measure(f func() error) (ns, allocs, bytes float64, err error) {
 	for time.Since(begin) < measureFor {
 		for range 100 {
 			if err := f(); err != nil {
-				return 0, 0, 0, err
+				return cost{}, err
 			}
 		}
 		n += 100
@@ -148,5 +171,7 @@ func measure(f func() error) (ns, allocs, bytes float64, err error) {
 	took := time.Since(begin)
 	runtime.ReadMemStats(&after)
 	per := func(v uint64) float64 { return float64(v) / float64(n) }
-	return float64(took.Nanoseconds()) / float64(n), per(after.Mallocs - before.Mallocs), per(after.TotalAlloc - before.TotalAlloc), nil
+	return cost{
+		ns: float64(took.Nanoseconds()) / float64(n), allocs: per(after.Mallocs - before.Mallocs), bytes: per(after.TotalAlloc - before.TotalAlloc),
+	}, nil
 }

@@ -11,9 +11,9 @@ import (
 type sdk struct {
 	name    string
 	connect func(ctx context.Context) (pair, error)
-	part    int                                                 // this part, 1/part, of each load is measured: for the slow ones
-	open    func(ctx context.Context) (close func(), err error) // two peers connected through memory; nil if there is no such thing
-	start   agentProgram                                        // a small agent
+	part    int                                        // this part, 1/part, of each load is measured: for the slow ones
+	idle    func(ctx context.Context) (float64, error) // the bytes that a connection at rest takes, both ends in memory
+	start   agentProgram                               // a small agent
 }
 
 // loads are what the pairs are measured by: something done so many times in one go.
@@ -32,7 +32,7 @@ var loads = []struct {
 	}},
 }
 
-// idleConnections is how many connections are at rest when their memory is measured.
+// idleConnections is how many connections of the Go SDKs are at rest when their memory is measured.
 const idleConnections = 10_000
 
 // connectionTable measures every SDK by every load, as often as runs says, taking turns.
@@ -41,7 +41,7 @@ func connectionTable(ctx context.Context, sdks []sdk, runs int) (table, error) {
 		title: fmt.Sprintf("An agent and a client of the same SDK, medians of %d runs taking turns", runs),
 		head:  []string{""},
 		unit:  []string{""},
-		note:  "times: how many times better wherry is. Pipes of the operating system; update and answer are typed at both ends. coder's\n  client ends a connection on which 1,024 updates wait, so its agent is held back. The TypeScript SDK has two processes.",
+		note:  "times: how many times better wherry is. Pipes of the operating system; update and answer are typed at both ends. coder's\n  client ends a connection on which 1,024 updates wait, so its agent is held back. The TypeScript SDK has two processes; its\n  connections at rest are a thousand in one process.",
 	}
 	for i, s := range sdks {
 		t.head, t.unit = append(t.head, s.name), append(t.unit, "")
@@ -95,13 +95,11 @@ func connectionTable(ctx context.Context, sdks []sdk, runs int) (table, error) {
 	}
 	sizes := make([][]float64, len(sdks))
 	for i, s := range sdks {
-		if s.open != nil {
-			size, err := idle(ctx, s.open)
-			if err != nil {
-				return table{}, fmt.Errorf("idle connections of %s: %w", s.name, err)
-			}
-			sizes[i] = []float64{size / 1e3}
+		size, err := s.idle(ctx)
+		if err != nil {
+			return table{}, fmt.Errorf("idle connections of %s: %w", s.name, err)
 		}
+		sizes[i] = []float64{size / 1e3}
 	}
 	t.addRow("kB a connection at rest, both ends in memory", "%.1f", false, sizes)
 	times, resident := make([][]float64, len(sdks)), make([][]float64, len(sdks))
@@ -139,23 +137,25 @@ func (t *table) addRow(name, format string, moreIsBetter bool, values [][]float6
 	t.rows = append(t.rows, row)
 }
 
-// idle gives the memory, in bytes, that a connection takes at rest: heap and stacks.
-func idle(ctx context.Context, open func(context.Context) (func(), error)) (float64, error) {
-	before := memoryInUse()
-	var closes []func()
-	defer func() {
-		for _, c := range closes {
-			c()
+// idle gives the memory, in bytes, that a connection takes at rest: heap and stacks. open connects two peers through memory.
+func idle(open func(context.Context) (close func(), err error)) func(ctx context.Context) (float64, error) {
+	return func(ctx context.Context) (float64, error) {
+		before := memoryInUse()
+		var closes []func()
+		defer func() {
+			for _, c := range closes {
+				c()
+			}
+		}()
+		for range idleConnections {
+			c, err := open(ctx)
+			if err != nil {
+				return 0, err
+			}
+			closes = append(closes, c)
 		}
-	}()
-	for range idleConnections {
-		c, err := open(ctx)
-		if err != nil {
-			return 0, err
-		}
-		closes = append(closes, c)
+		return float64(memoryInUse()-before) / idleConnections, nil
 	}
-	return float64(memoryInUse()-before) / idleConnections, nil
 }
 
 func memoryInUse() int64 {

@@ -55,16 +55,21 @@ func run() error {
 		{name: "codex-acp", args: []string{*codex}, env: codexEnv},
 	}
 	sdks := []sdk{
-		{name: "wherry", connect: newWherryPair, part: 1, open: openWherry, start: agentProgram{args: []string{*small}}},
-		{name: "coder", connect: newCoderPair, part: 1, open: openCoder, start: coderAgent},
-		{name: "TypeScript", connect: newTypeScriptPair(*node, folder), part: 10, start: agentProgram{args: []string{*node, filepath.Join(folder, "agent.mjs")}}},
+		{name: "wherry", connect: newWherryPair, part: 1, idle: idle(openWherry), start: agentProgram{args: []string{*small}}},
+		{name: "coder", connect: newCoderPair, part: 1, idle: idle(openCoder), start: coderAgent},
+		{
+			name: "TypeScript", connect: newTypeScriptPair(*node, folder), part: 10, idle: idleTypeScript(*node, folder),
+			start: agentProgram{args: []string{*node, filepath.Join(folder, "agent.mjs")}},
+		},
 	}
 	for _, m := range []struct {
 		name    string
 		measure func() (table, error)
 	}{
 		{"connection", func() (table, error) { return connectionTable(ctx, sdks, *runs) }},
-		{"codec", func() (table, error) { return codecTable(*runs) }},
+		{"codec", func() (table, error) {
+			return codecTable(ctx, func(ctx context.Context) (*nodeProgram, error) { return startTypeScriptCodec(ctx, *node, folder) }, *runs)
+		}},
 		{"agents", func() (table, error) { return startTable(ctx, agents, *runs) }},
 	} {
 		if *only != "" && *only != m.name {
