@@ -44,8 +44,10 @@ func New(a *agent.Agent, local host.LocalOptions) *Bridge {
 	return &Bridge{agent: a, local: local, sessions: map[acp.SessionID]*open{}}
 }
 
-// Options completes the options with which a Bridge is served: who it is, and what its methods alone do not tell.
+// Options completes the options with which a Bridge is served: who it is, and what its methods alone do not tell. What the
+// protocol has not made stable is on: session/fork is.
 func Options(base acp.Options, info acp.Implementation) *acp.AgentOptions {
+	base.Unstable = true
 	return &acp.AgentOptions{
 		Options: base,
 		Info:    &info,

@@ -100,6 +100,8 @@ func decode(kind Kind, version int, raw []byte) (Data, error) {
 		return decodeAs[CompactionStarted](raw)
 	case KindCompactionEnded:
 		return decodeAs[CompactionEnded](raw)
+	case KindForked:
+		return decodeAs[Forked](raw)
 	}
 	return Unknown{Name: kind, Raw: raw}, nil
 }

@@ -310,6 +310,7 @@ const (
 	KindSteered            Kind = "turn.steered"
 	KindCompactionStarted  Kind = "compaction.started"
 	KindCompactionEnded    Kind = "compaction.ended"
+	KindForked             Kind = "session.forked"
 )
 
 // Kind implements [Data].

@@ -15,7 +15,8 @@ import (
 // and map. One value is not safe for concurrent use.
 type State struct {
 	Session string
-	Seq     int64 // number of the newest stored event applied
+	Seq     int64  // number of the newest stored event applied
+	Parent  string // the session it was forked from; empty for none
 
 	Roots    []string // absolute; the first is the working folder
 	Title    string
@@ -74,6 +75,8 @@ func (s *State) Apply(e Event) {
 		s.Edits = s.Edits || d.Edits
 	case Rooted:
 		s.Roots = slices.Clone(d.Roots)
+	case Forked:
+		s.Parent, s.Edits = d.Parent, false
 	case TurnStarted:
 		s.Turn, s.TurnUsage = d.Turn, model.Usage{}
 		if d.Command == "" || d.Sent != nil {

@@ -14,6 +14,10 @@ import (
 type Store interface {
 	// Create makes a session with its first event. It is on the disk when Create returns.
 	Create(ctx context.Context, id string, first Created) error
+	// Fork makes a session that begins with everything that another one holds, which is not changed: its events byte for
+	// byte, its folders, title and settings. A turn that somebody runs there just now is left out. It fails with
+	// [ErrNotFound].
+	Fork(ctx context.Context, parent, id string) error
 	// Acquire takes the session's lease: only its holder appends. It fails with [ErrNotFound] or a [*HeldError].
 	// A lease left behind by a process that is gone is taken over, at once when that process is known to be dead, else
 	// when it has expired.

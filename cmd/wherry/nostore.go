@@ -13,6 +13,8 @@ type noStore struct{ why error }
 
 func (n noStore) Create(context.Context, string, session.Created) error { return n.why }
 
+func (n noStore) Fork(context.Context, string, string) error { return n.why }
+
 func (n noStore) Acquire(context.Context, string) (session.Lease, error) { return nil, n.why }
 
 func (n noStore) Get(context.Context, string) (session.Info, error) { return session.Info{}, n.why }

@@ -94,6 +94,7 @@ func everything() []session.Data {
 		session.UsageRecorded{Model: "a/b", Usage: usage, Window: 1000},
 		session.Notice{Message: "msg_3", Text: "note", Severity: "warning"},
 		session.TurnEnded{Turn: "turn_1", Reason: session.StopFailed, Usage: usage, Error: "it broke", ErrorKind: model.ErrServer},
+		session.Forked{Parent: "sess_0", Seq: 9},
 		session.Unknown{Name: "future.kind", Raw: []byte(`{"x":[1,2]}`)},
 	}
 }

@@ -42,6 +42,9 @@ func TestStore(t *testing.T, open func(t *testing.T) func(t *testing.T) session.
 		{"a listing keeps to one folder", listFolder},
 		{"every session is on one page, whatever changes meanwhile", pagesWhileChanging},
 		{"a cursor of something else is refused", badCursors},
+		{"a fork holds what its parent holds, which stays as it is", forkSession},
+		{"a fork leaves out the turn that runs, and keeps the settings", forkWhileRunning},
+		{"a fork of a session left in the middle of a turn holds all of it", forkAfterCrash},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
 	}
