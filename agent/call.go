@@ -105,6 +105,13 @@ func (t *turn) call(ctx context.Context, tl tool.Tool, c session.CallRequested) 
 		if refused != "" {
 			return t.done(ctx, c, session.CallRefused, tool.Failure(refused))
 		}
+		var answers tool.Answers
+		if inquiry, ok := prepared.(tool.Inquiry); ok {
+			if answers, err = t.inquire(ctx, c, inquiry); err != nil {
+				return err
+			}
+			inquiry.Take(answers)
+		}
 		if err := t.s.record(ctx, session.CallStarted{Call: c.Call, Rule: rule}); err != nil {
 			return err
 		}
@@ -117,7 +124,13 @@ func (t *turn) call(ctx context.Context, tl tool.Tool, c session.CallRequested) 
 		case result.Failed:
 			return t.done(ctx, c, session.CallFailed, result)
 		}
-		return t.done(ctx, c, session.CallCompleted, result)
+		if err := t.done(ctx, c, session.CallCompleted, result); err != nil {
+			return err
+		}
+		if answers.Outcome == tool.Put {
+			return errPut
+		}
+		return nil
 	}
 	return t.done(ctx, c, session.CallFailed, tool.Failure(
 		"The file kept changing while this was prepared; nothing was written. View it again before the next try."))

@@ -27,6 +27,10 @@ type Face interface {
 	Configured(ctx context.Context, settings []Setting) error
 	// Ask puts a question to the person and waits for the answer. An error means that nobody could be asked.
 	Ask(ctx context.Context, question Question) (Answer, error)
+	// Inquire asks the person what the model wants to know and waits for the answers: as many replies as there are
+	// questions, or the outcome that says why there are none. Where it can only be asked in the conversation the outcome is
+	// [tool.Put], and the next prompt is the answer. An error means that nobody could be asked.
+	Inquire(ctx context.Context, inquiry Inquiry) (tool.Answers, error)
 }
 
 // Question asks whether a call may run, exactly as presented.

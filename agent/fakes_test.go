@@ -120,9 +120,11 @@ func (c fakeCall) Run(ctx context.Context, out tool.Output) tool.Result {
 // fakeFace records what is shown and answers questions.
 type fakeFace struct {
 	ask        func(ctx context.Context, q Question) (Answer, error)
+	inquire    func(ctx context.Context, i Inquiry) (tool.Answers, error)
 	mu         sync.Mutex
 	shown      []session.Event
 	asked      []Question
+	inquired   []Inquiry
 	configured [][]Setting
 	seen       chan session.Data // when set, gets every event shown
 }
@@ -168,6 +170,16 @@ func (f *fakeFace) Ask(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, errors.New("nobody is there")
 	}
 	return f.ask(ctx, q)
+}
+
+func (f *fakeFace) Inquire(ctx context.Context, i Inquiry) (tool.Answers, error) {
+	f.mu.Lock()
+	f.inquired = append(f.inquired, i)
+	f.mu.Unlock()
+	if f.inquire == nil {
+		return tool.Answers{}, errors.New("nobody is there")
+	}
+	return f.inquire(ctx, i)
 }
 
 func (f *fakeFace) questions() []Question {

@@ -92,6 +92,7 @@ func (t *turn) run(ctx context.Context) {
 		}
 	}()
 	switch err := t.loop(ctx); {
+	case errors.Is(err, errPut):
 	case errors.Is(err, errDismissed):
 		t.result.Reason = session.StopCancelled
 	case err != nil:

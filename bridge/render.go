@@ -87,6 +87,10 @@ func (r *renderer) render(e session.Event, live bool) []acp.SessionUpdate {
 		return r.output(d, e.Time)
 	case session.CallDone:
 		return r.done(d)
+	case session.QuestionAnswered:
+		if d.Text != "" {
+			return said(d.Message, session.Assistant, d.Text)
+		}
 	case session.PlanChanged:
 		return []acp.SessionUpdate{plan(d.Entries)}
 	case session.UsageRecorded:
@@ -170,6 +174,9 @@ func presentation(p tool.Presentation) []acp.ToolCallContent {
 	}
 	if c := p.Command; c != nil {
 		out = append(out, acp.ToolText("In "+c.Dir+":\n\n"+fenced("sh", c.Line)))
+	}
+	if len(p.Questions) > 0 {
+		out = append(out, acp.ToolText(asked(p.Questions)))
 	}
 	if r := p.Request; r != nil {
 		args := jsontext.Value(slices.Clone(r.Args))

@@ -77,10 +77,16 @@ func connect(t *testing.T, options acp.ClientOptions) *rig {
 
 func connectTo(t *testing.T, store session.Store, folder string, options acp.ClientOptions) *rig {
 	t.Helper()
-	a, err := agent.New(agent.Options{
+	return connectAgent(t, agent.Options{
 		Store: store, Tools: tool.Builtin(), DefaultModel: "offline/offline", ModelChosen: true,
 		OpenModel: func(context.Context, string) (model.Model, error) { return offline.New(), nil },
-	})
+	}, folder, options)
+}
+
+func connectAgent(t *testing.T, opts agent.Options, folder string, options acp.ClientOptions) *rig {
+	t.Helper()
+	store := opts.Store
+	a, err := agent.New(opts)
 	if err != nil {
 		t.Fatal(err)
 	}

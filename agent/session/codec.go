@@ -84,6 +84,10 @@ func decode(kind Kind, version int, raw []byte) (Data, error) {
 		return decodeAs[PermissionAsked](raw)
 	case KindPermissionAnswered:
 		return decodeAs[PermissionAnswered](raw)
+	case KindQuestionAsked:
+		return decodeAs[QuestionAsked](raw)
+	case KindQuestionAnswered:
+		return decodeAs[QuestionAnswered](raw)
 	case KindPlanChanged:
 		return decodeAs[PlanChanged](raw)
 	case KindUsageRecorded:

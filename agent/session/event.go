@@ -264,6 +264,23 @@ const (
 	Unanswered PermissionAnswer = "unanswered" // nobody listening, lost, timed out or cancelled: refused
 )
 
+// QuestionAsked puts the model's questions to the person.
+type QuestionAsked struct {
+	Call      string          `json:"call"`
+	Questions []tool.Question `json:"questions"`
+}
+
+// QuestionAnswered is what became of them.
+type QuestionAnswered struct {
+	Call    string       `json:"call"`
+	Answers tool.Answers `json:"answers"`
+	By      string       `json:"by,omitzero"` // who answered: the client's name
+	// Message is the id of the message in which the questions stand in the conversation, and Text their Markdown, when the
+	// outcome is [tool.Put].
+	Message string `json:"message,omitzero"`
+	Text    string `json:"text,omitzero"`
+}
+
 // PlanChanged is the whole new plan.
 type PlanChanged struct {
 	Entries []tool.PlanEntry `json:"entries"`
@@ -302,6 +319,8 @@ const (
 	KindCallDone           Kind = "call.done"
 	KindPermissionAsked    Kind = "permission.asked"
 	KindPermissionAnswered Kind = "permission.answered"
+	KindQuestionAsked      Kind = "question.asked"
+	KindQuestionAnswered   Kind = "question.answered"
 	KindPlanChanged        Kind = "plan.changed"
 	KindUsageRecorded      Kind = "usage.recorded"
 	KindNotice             Kind = "notice"
@@ -360,6 +379,12 @@ func (PermissionAsked) Kind() Kind { return KindPermissionAsked }
 
 // Kind implements [Data].
 func (PermissionAnswered) Kind() Kind { return KindPermissionAnswered }
+
+// Kind implements [Data].
+func (QuestionAsked) Kind() Kind { return KindQuestionAsked }
+
+// Kind implements [Data].
+func (QuestionAnswered) Kind() Kind { return KindQuestionAnswered }
 
 // Kind implements [Data].
 func (PlanChanged) Kind() Kind { return KindPlanChanged }

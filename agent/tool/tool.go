@@ -104,6 +104,7 @@ type Presentation struct {
 	Diffs     []Diff         `json:"diffs,omitzero"`     // edits: every file, whole before and after
 	Command   *CommandView   `json:"command,omitzero"`   // commands: exactly what will run
 	Request   *RequestView   `json:"request,omitzero"`   // calls to another program's tools: exactly what is sent
+	Questions []Question     `json:"questions,omitzero"` // what the person is asked
 	Stale     bool           `json:"stale,omitzero"`     // see [approval.Subject]
 }
 

@@ -69,19 +69,28 @@ type choice struct {
 // ask offers the options until one is chosen.
 func (a *asker) ask(ctx context.Context, options []acp.PermissionOption) (choice, error) {
 	for {
-		fmt.Fprint(a.out, prompt(options))
-		select {
-		case line, open := <-a.lines:
-			if !open {
-				return choice{}, errNoAnswer
-			}
-			if c, ok := choose(options, line); ok {
-				return c, nil
-			}
-		case <-ctx.Done():
-			fmt.Fprintln(a.out)
-			return choice{}, context.Cause(ctx)
+		line, err := a.line(ctx, prompt(options))
+		if err != nil {
+			return choice{}, err
 		}
+		if c, ok := choose(options, line); ok {
+			return c, nil
+		}
+	}
+}
+
+// line shows the prompt and waits for a line.
+func (a *asker) line(ctx context.Context, prompt string) (string, error) {
+	fmt.Fprint(a.out, prompt)
+	select {
+	case line, open := <-a.lines:
+		if !open {
+			return "", errNoAnswer
+		}
+		return line, nil
+	case <-ctx.Done():
+		fmt.Fprintln(a.out)
+		return "", context.Cause(ctx)
 	}
 }
 

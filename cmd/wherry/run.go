@@ -75,7 +75,7 @@ func (c *runCommand) Run(env *environment) (err error) {
 	defer t.close()
 	client := implementation("wherry run", "wherry run")
 	agent, err := acp.Connect(ctx, ours, &acp.ClientOptions{
-		Options: acp.Options{Logger: built.log}, Info: &client, Permission: acp.PermissionFunc(t.permission),
+		Options: acp.Options{Logger: built.log}, Info: &client, Permission: acp.PermissionFunc(t.permission), Elicitation: t,
 	})
 	if err != nil {
 		return err
@@ -184,19 +184,36 @@ func (t *terminalClient) permission(
 	return resp, nil
 }
 
-// ask opens the terminal when it is needed first.
+// ask offers the options on the terminal.
 func (t *terminalClient) ask(ctx context.Context, options []acp.PermissionOption) (choice, error) {
-	if t.asker == nil {
-		if !isTerminal(t.console.aside) {
-			return choice{}, errNoTerminal // a question that nobody sees is not put
-		}
-		a, err := openAsker(t.console.aside)
-		if err != nil {
-			return choice{}, err
-		}
-		t.asker = a
+	if err := t.open(); err != nil {
+		return choice{}, err
 	}
 	return t.asker.ask(ctx, options)
+}
+
+// line shows a prompt on the terminal and gives the line that follows.
+func (t *terminalClient) line(ctx context.Context, prompt string) (string, error) {
+	if err := t.open(); err != nil {
+		return "", err
+	}
+	return t.asker.line(ctx, prompt)
+}
+
+// open opens the terminal when it is needed first.
+func (t *terminalClient) open() error {
+	if t.asker != nil {
+		return nil
+	}
+	if !isTerminal(t.console.aside) {
+		return errNoTerminal // a question that nobody sees is not put
+	}
+	a, err := openAsker(t.console.aside)
+	if err != nil {
+		return err
+	}
+	t.asker = a
+	return nil
 }
 
 func (t *terminalClient) close() {

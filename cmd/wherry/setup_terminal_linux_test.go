@@ -55,8 +55,16 @@ func startSetup(t *testing.T, env ...string) *dialogue {
 	if err := os.MkdirAll(d.path(".jetbrains"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	d.start()
+	return d
+}
+
+// start starts the program on a terminal.
+func (d *dialogue) start() {
+	d.t.Helper()
+	var err error
 	if d.tty, err = pty.Start(d.cmd); err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	d.read.Go(func() {
 		buffer := make([]byte, 4096)
@@ -72,13 +80,12 @@ func startSetup(t *testing.T, env ...string) *dialogue {
 			}
 		}
 	})
-	t.Cleanup(func() {
+	d.t.Cleanup(func() {
 		_ = d.cmd.Process.Kill()
 		_ = d.cmd.Wait()
 		d.tty.Close()
 		d.read.Wait()
 	})
-	return d
 }
 
 func (d *dialogue) path(name string) string { return filepath.Join(d.home, name) }

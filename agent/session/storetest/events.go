@@ -90,6 +90,10 @@ func everything() []session.Data {
 			Views: map[string]tool.View{"/project/a": {Version: version}}, Changed: []string{"/project/a"},
 			Plan: []tool.PlanEntry{{Content: "c", Status: tool.PlanPending, Priority: "low"}}, SetsPlan: true,
 		}},
+		session.QuestionAsked{Call: "call_1", Questions: []tool.Question{{Text: "which?", Options: []tool.Option{{Label: "a", Description: "the first"}, {Label: "b"}}, Several: true}}},
+		session.QuestionAnswered{Call: "call_1", Answers: tool.Answers{
+			Outcome: tool.Answered, Replies: []tool.Reply{{Chosen: []string{"a"}, Text: "and more"}}, Reason: "r",
+		}, By: "zed", Message: "msg_7", Text: "which?"},
 		session.PlanChanged{Entries: []tool.PlanEntry{{Content: "c", Status: tool.PlanInProgress, Priority: "high"}}},
 		session.UsageRecorded{Model: "a/b", Usage: usage, Window: 1000},
 		session.Notice{Message: "msg_3", Text: "note", Severity: "warning"},
