@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"docs":        {"acp", "agent", "bridge", "server"},
 	"examples":    {"examples", "acp"},
 	"interop":     {"interop", "acp", "agent"},
+	"editors":     {"acp", "agent"},
 }
 
 // sdkLibraries are the modules that the SDK may use, and where; everything else it uses is the standard library.

@@ -1,0 +1,124 @@
+//go:build unix
+
+package editors
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/wherry-acp/wherry/acp"
+)
+
+func TestASessionIsTitledByItsFirstPromptAndListed(t *testing.T) {
+	withEach(t, func(t *testing.T, p profile) {
+		d := sit(t, p, nil)
+		s := d.open()
+		d.openIn(d.home) // of another folder
+		d.say(s, "Where is the ferry? [[text: here]]")
+		if title := s.State().Title(); title != "Where is the ferry? [[text: here]]" {
+			t.Errorf("the title is %q", title)
+		}
+		d.restart() // what is listed does not depend on who is running
+		list, err := d.ListSessions(t.Context(), acp.ListSessionsRequest{Cwd: d.folder})
+		if err != nil || len(list.Sessions) != 1 {
+			t.Fatalf("%d sessions, %v", len(list.Sessions), err)
+		}
+		if got := list.Sessions[0]; got.SessionID != s.ID() || got.Cwd != d.folder || got.Title == "" || got.UpdatedAt == "" {
+			t.Errorf("listed is %+v", got)
+		}
+		all, err := d.ListSessions(t.Context(), acp.ListSessionsRequest{})
+		if err != nil || len(all.Sessions) != 2 {
+			t.Errorf("without a folder %d sessions are listed, %v", len(all.Sessions), err)
+		}
+	})
+}
+
+// view is what a person sees of a session.
+func view(s *acp.Session) []string {
+	var all []string
+	for _, e := range s.State().Entries(0) {
+		switch e := e.(type) {
+		case acp.MessageEntry:
+			all = append(all, string(rune('0'+e.Role))+" "+e.Text())
+		case acp.ToolCallEntry:
+			line := string(e.Call.Kind) + " " + e.Call.Title + " " + string(e.Call.Status)
+			for _, d := range diffs(e.Call.Content) {
+				line += " " + d.Path + ": " + d.NewText
+			}
+			for _, l := range e.Call.Locations {
+				line += " at " + l.Path
+			}
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+func TestALoadedSessionLooksAsItDidAndGoesOn(t *testing.T) {
+	withEach(t, func(t *testing.T, p profile) {
+		d := sit(t, p, map[string]string{"a.txt": "old words\n"})
+		s := d.open()
+		d.say(s, `[[thought: hm]] [[text: I look.]] [[call: view {"path":"a.txt"}]] [[call: edit {"path":"a.txt","edits":[{"old":"old","new":"new"}]}]] [[text: done]]`)
+		d.answers(acp.PermissionRejectOnce)
+		d.say(s, `[[anew]] [[call: run {"command":"rm a.txt"}]] [[text: as you like]]`)
+		before := view(s)
+
+		d.restart()
+		s, _ = d.load(s.ID())
+		after := view(s)
+		if !slices.Equal(after, before) {
+			t.Errorf("before:\n%q\nafter:\n%q", before, after)
+		}
+		if len(before) < 8 {
+			t.Errorf("only %q is shown", before)
+		}
+		if n := len(d.questions()); n != 2 {
+			t.Errorf("%d questions; loading asks nothing", n)
+		}
+		if _, updates := d.say(s, "[[anew]] [[text: going on]]"); spoken(updates) != "going on" {
+			t.Errorf("it goes on with %q", spoken(updates))
+		}
+	})
+}
+
+func TestAClosedSessionIsStoppedAndKeptADeletedOneIsGone(t *testing.T) {
+	withEach(t, func(t *testing.T, p profile) {
+		d := sit(t, p, nil)
+		s := d.open()
+		closed := make(chan error, 1)
+		turn := s.Prompt(t.Context(), acp.Text(`[[call: run {"command":"sleep 60"}]] [[text: never]]`))
+		for u := range turn.Updates() {
+			if c, ok := u.(acp.ToolCallUpdate); ok && c.Status == acp.ToolCallInProgress {
+				go func() { closed <- s.Close(t.Context()) }()
+			}
+		}
+		if result, err := turn.Result(); err != nil || result.StopReason != acp.StopCancelled {
+			t.Errorf("the turn of the closed session ended with %q, %v", result.StopReason, err)
+		}
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+
+		again, _ := d.load(s.ID())
+		if got := lastCall(t, again).Status; got != acp.ToolCallFailed {
+			t.Errorf("the command that was running is %s", got)
+		}
+		if err := d.DeleteSession(t.Context(), s.ID()); err != nil {
+			t.Error(err)
+		}
+		_, err := d.LoadSession(t.Context(), acp.LoadSessionRequest{SessionID: s.ID(), Cwd: d.folder}).Result()
+		var refused *acp.RequestError
+		if !errors.As(err, &refused) || refused.Code != -32002 {
+			t.Errorf("loading the deleted session: %v", err)
+		}
+	})
+}
+
+func TestAServerThatCannotBeStartedDoesNotHinderTheSession(t *testing.T) {
+	d := sit(t, jetbrains(), nil)
+	s := d.open()
+	if _, updates := d.say(s, "[[text: hello]]"); spoken(updates) == "" {
+		t.Error("nothing was said")
+	}
+}
