@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/wherry-acp/wherry/agent/approval"
+	"github.com/wherry-acp/wherry/agent/guard"
+	"github.com/wherry-acp/wherry/agent/mcp"
 	"github.com/wherry-acp/wherry/agent/model"
 	"github.com/wherry-acp/wherry/agent/session"
 	"github.com/wherry-acp/wherry/agent/tool"
@@ -45,6 +47,17 @@ type Options struct {
 	MaxSteps int
 	// AskTimeout is how long a permission waits for its answer before it counts as refused; 0 means 5 minutes.
 	AskTimeout time.Duration
+	// Privacy is what may be sent to a model; its zero value replaces secrets and leaves personal data alone. It does not
+	// concern the embedded model, which sends nothing anywhere.
+	Privacy guard.Policy
+	// Servers are the MCP servers of every session, besides those that its client brings. One of the client's with the
+	// same name is used instead.
+	Servers []mcp.Server
+	// Version is the program's, which MCP servers are told.
+	Version string
+	// In, when set, gives the options of the sessions in these folders, and what the person should be told of them, each
+	// a sentence. It is called when a session is made or opened. Store and Logger stay as they are.
+	In func(roots []string, base Options) (Options, []string)
 	// Logger takes what is for the operator; nil discards it.
 	Logger *slog.Logger
 }
@@ -68,28 +81,8 @@ type Agent struct {
 
 // New makes an agent.
 func New(opts Options) (*Agent, error) {
-	switch {
-	case opts.Store == nil:
-		return nil, errors.New("agent: Options.Store is nil")
-	case opts.OpenModel == nil:
-		return nil, errors.New("agent: Options.OpenModel is nil")
-	case opts.DefaultModel == "":
-		return nil, errors.New("agent: Options.DefaultModel is empty")
-	}
-	if opts.Mode != "" && !opts.Mode.Valid() {
-		return nil, fmt.Errorf("agent: unknown mode %q", opts.Mode)
-	}
-	if opts.DefaultMode == "" {
-		opts.DefaultMode = approval.ModeAsk
-	}
-	if !opts.DefaultMode.Valid() {
-		return nil, fmt.Errorf("agent: unknown mode %q", opts.DefaultMode)
-	}
-	if opts.MaxSteps == 0 {
-		opts.MaxSteps = 100
-	}
-	if opts.AskTimeout == 0 {
-		opts.AskTimeout = 5 * time.Minute
+	if err := opts.complete(); err != nil {
+		return nil, err
 	}
 	log := opts.Logger
 	if log == nil {
@@ -98,12 +91,58 @@ func New(opts Options) (*Agent, error) {
 	return &Agent{opts: opts, log: log, models: map[string]model.Model{}}, nil
 }
 
-// Create makes a session in the folders, the first of which is the working folder. The folders must exist, else
-// the error is a [*FolderError]. The session is stored before Create returns.
-func (a *Agent) Create(ctx context.Context, roots []string, face Face) (*Session, error) {
+// complete checks the options and fills in what is left out.
+func (o *Options) complete() error {
+	switch {
+	case o.Store == nil:
+		return errors.New("agent: Options.Store is nil")
+	case o.OpenModel == nil:
+		return errors.New("agent: Options.OpenModel is nil")
+	case o.DefaultModel == "":
+		return errors.New("agent: Options.DefaultModel is empty")
+	}
+	if o.Mode != "" && !o.Mode.Valid() {
+		return fmt.Errorf("agent: unknown mode %q", o.Mode)
+	}
+	if o.DefaultMode == "" {
+		o.DefaultMode = approval.ModeAsk
+	}
+	if !o.DefaultMode.Valid() {
+		return fmt.Errorf("agent: unknown mode %q", o.DefaultMode)
+	}
+	if o.MaxSteps == 0 {
+		o.MaxSteps = 100
+	}
+	if o.AskTimeout == 0 {
+		o.AskTimeout = 5 * time.Minute
+	}
+	return nil
+}
+
+// in gives the agent as it is configured for sessions in these folders, and what the person should know of that.
+func (a *Agent) in(roots []string) (*Agent, []string, error) {
+	if a.opts.In == nil {
+		return a, nil, nil
+	}
+	opts, told := a.opts.In(roots, a.opts)
+	opts.Store, opts.Logger = a.opts.Store, a.opts.Logger
+	if err := opts.complete(); err != nil {
+		return nil, nil, err
+	}
+	return &Agent{opts: opts, log: a.log, models: map[string]model.Model{}}, told, nil
+}
+
+// Create makes a session in the folders, the first of which is the working folder, with the MCP servers that the client
+// brings. The folders must exist, else the error is a [*FolderError]. The session is stored before Create returns; it must
+// be closed.
+func (a *Agent) Create(ctx context.Context, roots []string, servers []mcp.Server, face Face) (*Session, error) {
 	h, err := face.Host(roots)
 	if err != nil {
 		return nil, &FolderError{Err: err}
+	}
+	a, told, err := a.in(clean(roots))
+	if err != nil {
+		return nil, err
 	}
 	id := session.NewID()
 	first := session.Created{Roots: clean(roots), Mode: a.opts.DefaultMode, Model: a.opts.DefaultModel}
@@ -114,16 +153,18 @@ func (a *Agent) Create(ctx context.Context, roots []string, face Face) (*Session
 		return nil, err
 	}
 	s := newSession(a, id, face, h)
+	s.tell("warning", told...)
 	if err := s.catchUp(ctx, nil); err != nil {
 		return nil, err
 	}
+	s.Bring(servers)
 	return s, nil
 }
 
-// Open opens a stored session in the folders, which replace the stored ones; with none, the stored ones are used. What
-// a dead process left open in its log is closed, and nothing is run again. It fails with [session.ErrNotFound] or a
-// [*FolderError].
-func (a *Agent) Open(ctx context.Context, id string, roots []string, face Face) (*Session, error) {
+// Open opens a stored session in the folders, which replace the stored ones; with none, the stored ones are used. servers
+// are the MCP servers that the client brings. What a dead process left open in its log is closed, and nothing is run
+// again. It fails with [session.ErrNotFound] or a [*FolderError]. The session must be closed.
+func (a *Agent) Open(ctx context.Context, id string, roots []string, servers []mcp.Server, face Face) (*Session, error) {
 	info, err := a.opts.Store.Get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -135,18 +176,24 @@ func (a *Agent) Open(ctx context.Context, id string, roots []string, face Face) 
 	if err != nil {
 		return nil, &FolderError{Err: err}
 	}
+	a, told, err := a.in(clean(roots))
+	if err != nil {
+		return nil, err
+	}
 	s := newSession(a, id, face, h)
+	s.tell("warning", told...)
 	if err := s.catchUp(ctx, nil); err != nil {
 		return nil, err
 	}
 	if err := s.settle(ctx, clean(roots)); err != nil {
 		return nil, err
 	}
+	s.Bring(servers)
 	return s, nil
 }
 
-// Modes are those that the person can choose from in this process.
-func (a *Agent) Modes() []approval.Mode {
+// modes are those that the person can choose from in this process.
+func (a *Agent) modes() []approval.Mode {
 	if a.opts.Mode == approval.ModeOff {
 		return []approval.Mode{approval.ModeOff}
 	}

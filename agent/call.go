@@ -82,6 +82,9 @@ func (t *turn) call(ctx context.Context, tl tool.Tool, c session.CallRequested) 
 		return t.done(ctx, c, session.CallFailed, tool.Failure(
 			"The arguments are not valid JSON; nothing was done. They began: "+clip(text, 200)))
 	}
+	if _, err := t.s.guard.Arguments(c.Args); err != nil {
+		return t.done(ctx, c, session.CallFailed, tool.Failure(sentence(err.Error())))
+	}
 	env := tool.Env{Host: t.host, Views: t.s, Plan: t.s}
 	for range maxAttempts {
 		if ctx.Err() != nil {

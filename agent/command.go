@@ -40,6 +40,7 @@ func commands() []command {
 		{Command{"plan", "Show the plan", ""}, showPlan, nil},
 		{Command{"cost", "Show the tokens used", ""}, cost, nil},
 		{Command{"tools", "Show what the model can do here", ""}, showTools, nil},
+		{Command{"mcp", "Show the MCP servers, or start one anew", "restart NAME"}, showServers, nil},
 		{Command{"sessions", "Show the newest sessions of this folder", ""}, showSessions, nil},
 		{Command{"rename", "Give this session a title", "TITLE"}, rename, nil},
 		{Command{"compact", "Put a summary in place of the conversation so far, to make room", "what to keep above all"}, compactConversation, nil},
@@ -225,7 +226,7 @@ func cost(_ context.Context, t *turn, _ string) (string, error) {
 func showTools(_ context.Context, t *turn, _ string) (string, error) {
 	s := t.s
 	var b strings.Builder
-	for _, tl := range offered(s.agent.opts.Tools, s.hostNow()) {
+	for _, tl := range s.tools() {
 		spec := tl.Spec()
 		first, _, _ := strings.Cut(strings.TrimSpace(spec.Description), "\n")
 		fmt.Fprintf(&b, "- `%s`: %s\n", spec.Name, first)
@@ -285,7 +286,7 @@ func clearConversation(ctx context.Context, t *turn, _ string) (string, error) {
 }
 
 func compactConversation(ctx context.Context, t *turn, args string) (string, error) {
-	m, err := t.s.agent.model(ctx, t.s.State().Model)
+	m, err := t.s.model(ctx, t.s.State().Model)
 	if err != nil {
 		return "", err
 	}

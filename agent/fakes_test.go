@@ -231,7 +231,7 @@ func newRigOn(t *testing.T, store session.Store, opts Options, steps ...step) *r
 	if r.agent, err = New(opts); err != nil {
 		t.Fatal(err)
 	}
-	if r.session, err = r.agent.Create(t.Context(), []string{r.folder}, r.face); err != nil {
+	if r.session, err = r.agent.Create(t.Context(), []string{r.folder}, nil, r.face); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wherry-acp/wherry/agent/approval"
+	"github.com/wherry-acp/wherry/agent/guard"
 	"github.com/wherry-acp/wherry/agent/host"
 	"github.com/wherry-acp/wherry/agent/session"
 	"github.com/wherry-acp/wherry/agent/tool"
@@ -31,7 +32,10 @@ type Session struct {
 	id    string
 	face  Face
 
-	queue queue
+	queue   queue
+	guard   *guard.Guard
+	servers servers
+	untold  untold
 
 	mu     sync.Mutex                      // guards the rest, and keeps storing and showing in one order
 	mode   approval.Mode                   // of this process, in place of the stored one; empty for none
@@ -47,7 +51,7 @@ type Session struct {
 
 func newSession(a *Agent, id string, face Face, h host.Host) *Session {
 	s := &Session{
-		agent: a, id: id, face: face, host: h, mode: a.opts.Mode,
+		agent: a, id: id, face: face, host: h, mode: a.opts.Mode, guard: guard.New(a.opts.Privacy),
 		tail: map[string]session.MessageDelta{},
 	}
 	return s
@@ -124,10 +128,13 @@ func (s *Session) Move(ctx context.Context, roots []string) error {
 	return nil
 }
 
+// Modes are those that the person can choose from in this process.
+func (s *Session) Modes() []approval.Mode { return s.agent.modes() }
+
 // SetMode changes the gate's mode, from the next call on.
 func (s *Session) SetMode(ctx context.Context, mode approval.Mode) error {
-	if !slices.Contains(s.agent.Modes(), mode) {
-		return fmt.Errorf("%w: %q; the modes are %v", ErrMode, mode, s.agent.Modes())
+	if !slices.Contains(s.Modes(), mode) {
+		return fmt.Errorf("%w: %q; the modes are %v", ErrMode, mode, s.Modes())
 	}
 	if s.Mode() == mode {
 		return nil
@@ -152,9 +159,10 @@ func (s *Session) SetMode(ctx context.Context, mode approval.Mode) error {
 	return nil
 }
 
-// Close ends the session's use by this process; the conversation stays stored. The caller ends a running turn first,
-// by its context; Close waits for it until ctx ends.
+// Close ends the session's use by this process, and its MCP servers; the conversation stays stored. The caller ends a
+// running turn first, by its context; Close waits for it until ctx ends.
 func (s *Session) Close(ctx context.Context) error {
+	defer s.servers.close()
 	s.queue.mu.Lock()
 	p := s.queue.join()
 	s.queue.mu.Unlock()

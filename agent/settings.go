@@ -94,7 +94,7 @@ func (s *Session) busySetting() Setting {
 
 func (s *Session) modeSetting() Setting {
 	out := Setting{ID: SettingMode, Name: "Mode", Description: "What may be done unasked", Value: string(s.effectiveMode())}
-	for _, m := range s.agent.Modes() {
+	for _, m := range s.Modes() {
 		c := Choice{Value: string(m)}
 		switch m {
 		case approval.ModeOff:

@@ -56,7 +56,7 @@ func memory(t *testing.T) session.Store {
 
 func create(t *testing.T, a *Agent, face Face, folder string) *Session {
 	t.Helper()
-	s, err := a.Create(t.Context(), []string{folder}, face)
+	s, err := a.Create(t.Context(), []string{folder}, nil, face)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,7 +158,7 @@ func (t *turn) loop(ctx context.Context) error {
 	}
 	state := s.State()
 	t.host = s.hostNow()
-	m, err := s.agent.model(ctx, state.Model)
+	m, err := s.model(ctx, state.Model)
 	if err != nil {
 		return err
 	}
@@ -169,17 +169,7 @@ func (t *turn) loop(ctx context.Context) error {
 	if err := t.sayDropped(ctx); err != nil {
 		return err
 	}
-	tools := offered(s.agent.opts.Tools, t.host)
-	system, err := systemPrompt(t.host, tools)
-	if err != nil {
-		return err
-	}
-	specs := make([]model.ToolSpec, len(tools))
-	for i, tl := range tools {
-		spec := tl.Spec()
-		specs[i] = model.ToolSpec{Name: spec.Name, Description: spec.Description, Schema: spec.Schema}
-	}
-	size := overhead(system, specs)
+	s.servers.wait(ctx)
 	s.queue.steerable(t)
 	for range s.agent.opts.MaxSteps {
 		if ctx.Err() != nil { // what comes in now is not for this turn
@@ -188,17 +178,24 @@ func (t *turn) loop(ctx context.Context) error {
 		if err := t.steer(ctx, s.queue.take()); err != nil {
 			return err
 		}
-		if err := t.makeRoom(ctx, size); err != nil {
+		if err := t.tellRest(ctx); err != nil {
+			return err
+		}
+		o, err := t.offer()
+		if err != nil {
+			return err
+		}
+		if err := t.makeRoom(ctx, o.size); err != nil {
 			return err
 		}
 		request := func() ([]session.CallRequested, model.StopReason, error) {
 			messages := fit(session.Messages(s.snapshot()), m.Info())
-			return t.ask(ctx, model.Request{System: system, Messages: messages, Tools: specs, Thought: t.thought()})
+			return t.ask(ctx, model.Request{System: o.system, Messages: messages, Tools: o.specs, Thought: t.thought()})
 		}
 		calls, stop, err := request()
 		if isTooLong(err) && !t.shortened {
 			t.shortened = true // once a turn: if that does not help, nothing here does
-			if _, err := t.compact(ctx, "", size); err != nil {
+			if _, err := t.compact(ctx, "", o.size); err != nil {
 				return err
 			}
 			calls, stop, err = request()
@@ -227,7 +224,10 @@ func (t *turn) loop(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := t.calls(ctx, tools, calls); err != nil {
+		if err := t.tellRest(ctx); err != nil {
+			return err
+		}
+		if err := t.calls(ctx, o.tools, calls); err != nil {
 			return err
 		}
 	}

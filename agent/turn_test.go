@@ -158,7 +158,7 @@ func TestAModeOfThisProcessIsNotStoredAndOutlastsTheStoredOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := a.Open(t.Context(), r.session.ID(), nil, &fakeFace{})
+		s, err := a.Open(t.Context(), r.session.ID(), nil, nil, &fakeFace{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -475,7 +475,7 @@ func TestWhatADeadProcessLeftOpenIsClosedWhenTheSessionIsOpenedAndNothingRuns(t 
 		t.Fatal(err)
 	}
 	face := &fakeFace{}
-	s, err := r.agent.Open(t.Context(), r.session.ID(), nil, face)
+	s, err := r.agent.Open(t.Context(), r.session.ID(), nil, nil, face)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,6 +55,7 @@ func Options(base acp.Options, info acp.Implementation) *acp.AgentOptions {
 		Info:    &info,
 		Capabilities: func(c *acp.AgentCapabilities) {
 			c.PromptCapabilities = acp.PromptCapabilities{Image: true, EmbeddedContext: true}
+			c.MCPCapabilities = acp.MCPCapabilities{HTTP: true, SSE: true}
 			c.SessionCapabilities.AdditionalDirectories = &acp.SessionAdditionalDirectoriesCapabilities{}
 		},
 	}
@@ -64,8 +67,12 @@ func (b *Bridge) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp
 	if err != nil {
 		return acp.NewSessionResponse{}, err
 	}
+	servers, err := serversIn(req.MCPServers)
+	if err != nil {
+		return acp.NewSessionResponse{}, err
+	}
 	f := b.newFace(ctx)
-	s, err := b.agent.Create(ctx, roots, f)
+	s, err := b.agent.Create(ctx, roots, servers, f)
 	if err != nil {
 		return acp.NewSessionResponse{}, b.failure(err, "")
 	}
@@ -76,7 +83,7 @@ func (b *Bridge) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp
 
 // LoadSession implements session/load: the whole conversation is replayed before the answer.
 func (b *Bridge) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (acp.LoadSessionResponse, error) {
-	o, err := b.reopen(ctx, req.SessionID, req.Cwd, req.AdditionalDirectories)
+	o, err := b.reopen(ctx, req.SessionID, req.Cwd, req.AdditionalDirectories, req.MCPServers)
 	if err != nil {
 		return acp.LoadSessionResponse{}, err
 	}
@@ -89,7 +96,7 @@ func (b *Bridge) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (a
 
 // ResumeSession implements session/resume: nothing is replayed.
 func (b *Bridge) ResumeSession(ctx context.Context, req acp.ResumeSessionRequest) (acp.ResumeSessionResponse, error) {
-	o, err := b.reopen(ctx, req.SessionID, req.Cwd, req.AdditionalDirectories)
+	o, err := b.reopen(ctx, req.SessionID, req.Cwd, req.AdditionalDirectories, req.MCPServers)
 	if err != nil {
 		return acp.ResumeSessionResponse{}, err
 	}
@@ -98,30 +105,50 @@ func (b *Bridge) ResumeSession(ctx context.Context, req acp.ResumeSessionRequest
 }
 
 // reopen opens a stored session. One that the connection has open already stays open, with the turn it may be in; it only
-// moves to the folders given.
-func (b *Bridge) reopen(ctx context.Context, id acp.SessionID, cwd string, more []string) (*open, error) {
+// gets the further folders and the servers given. In another working folder other settings hold, so there it begins anew.
+func (b *Bridge) reopen(ctx context.Context, id acp.SessionID, cwd string, more []string, brought []acp.MCPServer) (*open, error) {
 	roots, err := b.folders(cwd, more)
 	if err != nil {
 		return nil, err
 	}
+	servers, err := serversIn(brought)
+	if err != nil {
+		return nil, err
+	}
 	if o := b.find(id); o != nil {
-		if o.face.client == acp.ClientFrom(ctx) {
+		if o.face.client == acp.ClientFrom(ctx) && o.State().Roots[0] == filepath.Clean(roots[0]) {
 			if err := o.Move(ctx, roots); err != nil {
 				return nil, b.failure(err, id)
 			}
+			o.Bring(servers)
 			return o, nil
 		}
-		b.take(id) // it was opened by a client that is gone
+		b.take(id)
 		if err := b.end(ctx, o); err != nil {
 			return nil, err
 		}
 	}
 	f := b.newFace(ctx)
-	s, err := b.agent.Open(ctx, string(id), roots, f)
+	s, err := b.agent.Open(ctx, string(id), roots, servers, f)
 	if err != nil {
 		return nil, b.failure(err, id)
 	}
 	return b.add(s, f), nil
+}
+
+// Close ends all sessions that the connection has opened, with what they have started. The conversations stay stored.
+func (b *Bridge) Close(ctx context.Context) error {
+	b.mu.Lock()
+	all := slices.Collect(maps.Values(b.sessions))
+	clear(b.sessions)
+	b.mu.Unlock()
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, o := range all {
+		wg.Go(func() { errs[i] = b.end(ctx, o) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // ListSessions implements session/list.
@@ -180,7 +207,7 @@ func (b *Bridge) SetSessionMode(ctx context.Context, req acp.SetSessionModeReque
 	}
 	err := o.SetMode(ctx, approval.Mode(req.ModeID))
 	if errors.Is(err, agent.ErrMode) {
-		return acp.SetSessionModeResponse{}, badParams("modeId", fmt.Sprintf("one of %v", b.agent.Modes()), fmt.Sprintf("%q", req.ModeID))
+		return acp.SetSessionModeResponse{}, badParams("modeId", fmt.Sprintf("one of %v", o.Modes()), fmt.Sprintf("%q", req.ModeID))
 	}
 	if err != nil {
 		return acp.SetSessionModeResponse{}, b.failure(err, req.SessionID)

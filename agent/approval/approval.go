@@ -36,6 +36,7 @@ const (
 	ClassExecute   Class = "execute"   // runs a command
 	ClassNetwork   Class = "network"   // talks to other machines
 	ClassSecret    Class = "secret"    // reads or writes a file that usually holds secrets
+	ClassServer    Class = "server"    // calls a tool of an MCP server whose word does not count
 	ClassProtected Class = "protected" // changes a file that runs code or configures tools: .git, hooks, editor settings
 )
 

@@ -8,6 +8,7 @@ package approval
 //	edit               refuse   ask      allow    allow
 //	edit, stale        refuse   ask      ask      ask
 //	execute, network   refuse   ask      ask      allow
+//	server             refuse   ask      ask      ask
 //	secret, protected  refuse   ask      ask      ask
 //
 // SessionEdits turns "edit" in mode ask into allow and nothing else. [ScopeSession] is offered where it would do that:
@@ -21,7 +22,7 @@ func (p Policy) Decide(s Subject) Decision {
 		return allow("reads inside the roots")
 	case ClassNote:
 		return allow("changes only the conversation")
-	case ClassEdit, ClassExecute, ClassNetwork, ClassSecret, ClassProtected:
+	case ClassEdit, ClassExecute, ClassNetwork, ClassServer, ClassSecret, ClassProtected:
 	default:
 		return refuse("the call's kind of effect is not known: it is not allowed")
 	}
@@ -31,6 +32,8 @@ func (p Policy) Decide(s Subject) Decision {
 	switch s.Class {
 	case ClassEdit:
 		return p.decideEdit(s)
+	case ClassServer:
+		return ask("a tool of an MCP server that is not trusted: asked every time")
 	case ClassSecret:
 		return ask("a file that usually holds secrets: asked every time")
 	case ClassProtected:
@@ -63,6 +66,8 @@ func offReason(c Class) string {
 	switch c {
 	case ClassExecute:
 		return "mode off: nothing is run"
+	case ClassServer:
+		return "mode off: no tool of an MCP server is called"
 	case ClassNetwork:
 		return "mode off: no other machine is reached"
 	case ClassSecret:

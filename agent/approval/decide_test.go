@@ -13,6 +13,7 @@ var table = map[Class]map[Mode]string{
 	ClassEdit:      {ModeOff: "RRRR", ModeAsk: "SAQQ", ModeEdits: "AAQQ", ModeAuto: "AAQQ"},
 	ClassExecute:   {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "AAAA"},
 	ClassNetwork:   {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "AAAA"},
+	ClassServer:    {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
 	ClassSecret:    {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
 	ClassProtected: {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
 	"teleport":     {ModeOff: "RRRR", ModeAsk: "RRRR", ModeEdits: "RRRR", ModeAuto: "RRRR"},

@@ -34,7 +34,10 @@ var _ tool.Tool = (*serverTool)(nil)
 // newTool makes a tool of what a server listed. The problem says what could not be taken as it was described.
 func (s *server) newTool(t *sdk.Tool) (made *serverTool, problem string) {
 	schema, problem := schemaOf(t.InputSchema)
-	made = &serverTool{server: s, name: t.Name, class: approval.ClassExecute, kind: tool.KindOther}
+	made = &serverTool{server: s, name: t.Name, class: approval.ClassServer, kind: tool.KindOther}
+	if s.cfg.Trust == TrustHints {
+		made.class = approval.ClassExecute
+	}
 	if s.cfg.Trust == TrustHints && t.Annotations != nil && t.Annotations.ReadOnlyHint {
 		made.class, made.kind = approval.ClassRead, tool.KindRead
 	}

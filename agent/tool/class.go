@@ -10,7 +10,7 @@ import (
 
 // readClass is the class of a call that shows the file at p to the model.
 func readClass(p host.Path) approval.Class {
-	if isSecret(p.Abs) {
+	if SecretPath(p.Abs) {
 		return approval.ClassSecret
 	}
 	return approval.ClassRead
@@ -19,7 +19,7 @@ func readClass(p host.Path) approval.Class {
 // writeClass is the class of a call that changes the file at p.
 func writeClass(p host.Path) approval.Class {
 	switch {
-	case isSecret(p.Abs):
+	case SecretPath(p.Abs):
 		return approval.ClassSecret
 	case isProtected(p.Abs):
 		return approval.ClassProtected
@@ -32,8 +32,8 @@ func components(abs string) []string {
 	return strings.Split(strings.ToLower(strings.ReplaceAll(abs, `\`, "/")), "/")
 }
 
-// isSecret tells whether the file at a resolved path usually holds secrets: keys, passwords, tokens.
-func isSecret(abs string) bool {
+// SecretPath tells whether the file at a resolved path usually holds secrets: keys, passwords, tokens.
+func SecretPath(abs string) bool {
 	parts := components(abs)
 	name := parts[len(parts)-1]
 	for i, part := range parts {
@@ -119,7 +119,7 @@ func namesSecret(line string) bool {
 		if word == "" {
 			continue
 		}
-		if isSecret(word) && strings.ContainsAny(word, "./_") && word != "process.env" && word != "import.meta.env" {
+		if SecretPath(word) && strings.ContainsAny(word, "./_") && word != "process.env" && word != "import.meta.env" {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ func TestFilesThatUsuallyHoldSecretsAreKnown(t *testing.T) {
 		"/h/kubeconfig": true, "/h/.kube/config": true, "/h/.docker/config.json": true, "/h/app/config.json": false, "/h/secrets.yaml": true,
 		`C:\h\.aws\credentials`: true, "/p/ssh/config": false, "/p/main.go": false,
 	} {
-		if got := isSecret(path); got != want {
+		if got := SecretPath(path); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
 	}

@@ -36,7 +36,7 @@ func prepareSearch(ctx context.Context, env Env, args searchArgs) (Call, error) 
 		return nil, err
 	}
 	place := info.Path
-	if !info.Dir && isSecret(place.Abs) {
+	if !info.Dir && SecretPath(place.Abs) {
 		return nil, fmt.Errorf("%s: usually holds secrets, so it is not searched; view asks the person for it", place.Show)
 	}
 	matcher, err := newLineMatcher(args.Pattern, args.Regex, args.IgnoreCase)

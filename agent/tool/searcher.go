@@ -91,7 +91,7 @@ func (s *search) admit(info host.Info) (int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case isSecret(info.Path.Abs):
+	case SecretPath(info.Path.Abs):
 		s.secret++
 		return 0, false
 	case info.Size > maxSearchFile:

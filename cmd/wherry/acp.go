@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"time"
 
 	"github.com/wherry-acp/wherry/acp"
 	"github.com/wherry-acp/wherry/agent/host"
@@ -20,9 +22,20 @@ func (c *acpCommand) Run(env *environment) (err error) {
 	}
 	defer func() { err = errors.Join(err, built.close()) }()
 	options := bridge.Options(built.protocol, implementation("wherry", "wherry"))
-	err = acp.ServeStdio(env.ctx, bridge.New(built.agent, host.LocalOptions{}), options)
+	b := bridge.New(built.agent, host.LocalOptions{})
+	err = acp.ServeStdio(env.ctx, b, options)
 	if env.ctx.Err() != nil {
-		return nil // ended as it was told to
+		err = nil // ended as it was told to
 	}
-	return err
+	return errors.Join(err, closeSessions(env.ctx, b))
+}
+
+// closeWait bounds how long ending takes when the client is gone.
+const closeWait = 5 * time.Second
+
+// closeSessions ends what the sessions of a connection have started.
+func closeSessions(ctx context.Context, b *bridge.Bridge) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
+	defer cancel()
+	return b.Close(ctx)
 }

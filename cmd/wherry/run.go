@@ -63,13 +63,14 @@ func (c *runCommand) Run(env *environment) (err error) {
 	ctx, end := context.WithCancel(context.WithoutCancel(env.ctx))
 	ours, theirs := transport.Pipe()
 	served := make(chan error, 1)
+	b := bridge.New(built.agent, host.LocalOptions{})
 	go func() {
-		options := bridge.Options(built.protocol, implementation("wherry", "wherry"))
-		served <- acp.Serve(ctx, theirs, bridge.New(built.agent, host.LocalOptions{}), options)
+		served <- acp.Serve(ctx, theirs, b, bridge.Options(built.protocol, implementation("wherry", "wherry")))
 	}()
 	defer func() {
 		end()
 		<-served
+		err = errors.Join(err, closeSessions(ctx, b))
 	}()
 	t := &terminalClient{console: newConsole(env.stdout, env.stderr)}
 	defer t.close()

@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wherry-acp/wherry/agent/mcp"
+	"github.com/wherry-acp/wherry/agent/tool"
+)
+
+// serversWait bounds how long a request to the model waits for servers that are starting.
+const serversWait = 5 * time.Second
+
+// servers are the MCP servers of a session: those that are configured, and those that its client brings.
+type servers struct {
+	mu      sync.Mutex // guards the rest
+	brought []mcp.Server
+	set     *mcp.Set // nil until the first Bring, and after close
+	closed  bool
+}
+
+// Bring replaces the MCP servers that the session's client brings. It returns at once: servers start in the background,
+// and what fails is told in the conversation. Servers that are the same as before are left alone.
+func (s *Session) Bring(brought []mcp.Server) {
+	sv := &s.servers
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	if sv.closed || sv.set != nil && reflect.DeepEqual(sv.brought, brought) {
+		return
+	}
+	if sv.set != nil {
+		sv.set.Close()
+	}
+	all := slices.Clone(brought)
+	for _, own := range s.agent.opts.Servers {
+		if !slices.ContainsFunc(brought, func(b mcp.Server) bool { return b.Name == own.Name }) {
+			all = append(all, own)
+		}
+	}
+	sv.brought = brought
+	sv.set = mcp.Open(all, mcp.Options{
+		Dir: s.hostNow().Roots()[0], Version: s.agent.opts.Version, Logger: s.agent.log,
+		Notify: func(n mcp.Notice) { s.tell(n.Severity, n.Text) },
+	})
+}
+
+// now gives the set, nil when there is none.
+func (sv *servers) now() *mcp.Set {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.set
+}
+
+// close ends the servers, for good.
+func (sv *servers) close() {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	sv.closed = true
+	if sv.set != nil {
+		sv.set.Close()
+		sv.set = nil
+	}
+}
+
+// wait gives servers that are starting a moment.
+func (sv *servers) wait(ctx context.Context) {
+	if set := sv.now(); set != nil {
+		set.Wait(ctx, serversWait)
+	}
+}
+
+// tools are what the model can use now: the agent's own, and those of the servers.
+func (s *Session) tools() []tool.Tool {
+	all := offered(s.agent.opts.Tools, s.hostNow())
+	if set := s.servers.now(); set != nil {
+		all = append(all, set.Tools()...)
+	}
+	return all
+}
+
+// serverTool tells whether a tool of this name is a server's.
+func (s *Session) serverTool(name string) bool {
+	set := s.servers.now()
+	return set != nil && slices.ContainsFunc(set.Tools(), func(t tool.Tool) bool { return t.Spec().Name == name })
+}
+
+// downServers are those that cannot be used, for the model to know.
+func (s *Session) downServers() []string {
+	set := s.servers.now()
+	if set == nil {
+		return nil
+	}
+	var out []string
+	for _, st := range set.Status() {
+		switch st.State {
+		case mcp.StateFailed:
+			if len(st.Tools) == 0 {
+				out = append(out, st.Name+" (failed)")
+			}
+		case mcp.StateStarting:
+			out = append(out, st.Name+" (still starting)")
+		case mcp.StateReady, mcp.StateStopped:
+		}
+	}
+	return out
+}
+
+// showServers answers the command /mcp.
+func showServers(_ context.Context, t *turn, args string) (string, error) {
+	set := t.s.servers.now()
+	if set == nil || len(set.Status()) == 0 {
+		return "There are no MCP servers. Your editor can bring some, and the settings have them under `[mcp.NAME]`.", nil
+	}
+	if rest, ok := strings.CutPrefix(args, "restart"); ok {
+		name := strings.TrimSpace(rest)
+		if err := set.Restart(name); err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("`%s` is starting anew. Its tools are there once it is ready.", name), nil
+	}
+	if args != "" {
+		return "", fmt.Errorf("say /mcp for the servers, or /mcp restart NAME, not %q", args)
+	}
+	var b strings.Builder
+	for _, st := range set.Status() {
+		fmt.Fprintf(&b, "- `%s` (%s): %s", st.Name, st.Transport, st.State)
+		if st.Program != "" {
+			fmt.Fprintf(&b, ", %s", st.Program)
+		}
+		if len(st.Tools) > 0 {
+			fmt.Fprintf(&b, ", tools `%s`", strings.Join(st.Tools, "`, `"))
+		}
+		b.WriteString("\n")
+		if st.Error != "" {
+			b.WriteString("\n```\n" + strings.ReplaceAll(st.Error, "```", "'''") + "\n```\n\n")
+		}
+	}
+	return b.String(), nil
+}
