@@ -13,7 +13,7 @@ import (
 
 func (r *rig) fork(t *testing.T) *Session {
 	t.Helper()
-	s, err := r.agent.Fork(t.Context(), r.session.ID(), []string{r.folder}, &fakeFace{})
+	s, err := r.agent.Fork(t.Context(), r.session.ID(), []string{r.folder}, nil, &fakeFace{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +92,11 @@ func TestAParentInTheMiddleOfATurnAndItsForkWorkSideBySide(t *testing.T) {
 
 func TestAForkThatCannotBeOpenedLeavesNothing(t *testing.T) {
 	r := newRig(t, nil)
-	if _, err := r.agent.Fork(t.Context(), "sess_no", nil, r.face); !errors.Is(err, session.ErrNotFound) {
+	if _, err := r.agent.Fork(t.Context(), "sess_no", nil, nil, r.face); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("a fork of nothing: %v", err)
 	}
 	var folder *FolderError
-	if _, err := r.agent.Fork(t.Context(), r.session.ID(), []string{"/does/not/exist"}, r.face); !errors.As(err, &folder) {
+	if _, err := r.agent.Fork(t.Context(), r.session.ID(), []string{"/does/not/exist"}, nil, r.face); !errors.As(err, &folder) {
 		t.Errorf("a fork into no folder: %v", err)
 	}
 	page, err := r.agent.List(t.Context(), session.Filter{})

@@ -12,8 +12,12 @@ func (b *Bridge) UnstableForkSession(ctx context.Context, req acp.UnstableForkSe
 	if err != nil {
 		return acp.UnstableForkSessionResponse{}, err
 	}
+	servers, err := serversIn(req.MCPServers)
+	if err != nil {
+		return acp.UnstableForkSessionResponse{}, err
+	}
 	f := b.newFace(ctx)
-	s, err := b.agent.Fork(ctx, string(req.SessionID), roots, f)
+	s, err := b.agent.Fork(ctx, string(req.SessionID), roots, servers, f)
 	if err != nil {
 		return acp.UnstableForkSessionResponse{}, b.failure(err, req.SessionID)
 	}

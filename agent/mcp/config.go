@@ -29,9 +29,9 @@ type Trust string
 
 // The levels of trust.
 const (
-	// TrustAsk counts for nothing: every call is an effect that goes through the gate. It is the zero value's meaning.
+	// TrustAsk counts for nothing: every call asks, in every mode. It is the zero value's meaning.
 	TrustAsk Trust = "ask"
-	// TrustHints believes a tool that says it only reads: calls of it are reads. It is for servers that the person wrote
+	// TrustHints believes a tool that says it only reads: calls of it are reads; those of others are like commands. It is for servers that the person wrote
 	// into the own configuration, never for those that an editor or a project brought.
 	TrustHints Trust = "trusted"
 )

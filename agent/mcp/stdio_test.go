@@ -14,7 +14,7 @@ func TestTheToolsOfAProgramAreOfferedAndCalled(t *testing.T) {
 	contains(t, spec.Description, `The tool "echo" of the MCP server "plain"`, "Gives back what it is given.")
 	call := prepare(t, find(t, set, "plain__echo"), ` {"b": 1.50, "a": "<&>"} `)
 	p := call.Presentation()
-	if p.Class != approval.ClassExecute || p.Title != `plain: echo {"b":1.50,"a":"<&>"}` {
+	if p.Class != approval.ClassServer || p.Title != `plain: echo {"b":1.50,"a":"<&>"}` {
 		t.Errorf("presented: %+v", p)
 	}
 	if r := p.Request; r == nil || r.Server != "plain" || r.Tool != "echo" || string(r.Args) != `{"b":1.50,"a":"<&>"}` {

@@ -17,7 +17,7 @@ func TestAToolThatSaysItOnlyReadsIsBelievedOnlyOfATrustedServer(t *testing.T) {
 	trusted.Name, trusted.Trust = "trusted", TrustHints
 	set := openReady(t, Options{}, program(t, "plain"), trusted)
 	for name, want := range map[string]approval.Class{
-		"plain__peek": approval.ClassExecute, "plain__echo": approval.ClassExecute,
+		"plain__peek": approval.ClassServer, "plain__echo": approval.ClassServer,
 		"trusted__peek": approval.ClassRead, "trusted__echo": approval.ClassExecute,
 	} {
 		tl := find(t, set, name)
@@ -34,7 +34,7 @@ func TestAToolThatSaysItOnlyReadsIsBelievedOnlyOfATrustedServer(t *testing.T) {
 		if slices.Contains(d.Scopes, approval.ScopeSession) {
 			t.Errorf("mode %s: a call can be allowed for the whole session", mode)
 		}
-		if mode != approval.ModeAuto && d.Verdict == approval.Allow {
+		if d.Verdict == approval.Allow {
 			t.Errorf("mode %s: allowed unasked", mode)
 		}
 	}
