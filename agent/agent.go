@@ -45,6 +45,8 @@ type Options struct {
 	Mode approval.Mode
 	// MaxSteps bounds the model calls of one turn; 0 means 100.
 	MaxSteps int
+	// Budget bounds what one turn may use.
+	Budget Budget
 	// AskTimeout is how long a permission waits for its answer before it counts as refused; 0 means 5 minutes.
 	AskTimeout time.Duration
 	// Privacy is what may be sent to a model; its zero value replaces secrets and leaves personal data alone. It does not

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wherry-acp/wherry/agent/model"
 	"github.com/wherry-acp/wherry/agent/session"
 	"github.com/wherry-acp/wherry/agent/tool"
 )
@@ -38,7 +39,7 @@ func commands() []command {
 		{Command{"mode", "Show the modes, or choose what may be done unasked", "off | ask | edits | auto"}, choose(SettingMode), nil},
 		{Command{"effort", "Show or choose how much the model reasons", "LEVEL"}, choose(SettingThought), nil},
 		{Command{"plan", "Show the plan", ""}, showPlan, nil},
-		{Command{"cost", "Show the tokens used", ""}, cost, nil},
+		{Command{"cost", "Show the tokens used and what they cost", ""}, cost, nil},
 		{Command{"tools", "Show what the model can do here", ""}, showTools, nil},
 		{Command{"mcp", "Show the MCP servers, or start one anew", "restart NAME"}, showServers, nil},
 		{Command{"sessions", "Show the newest sessions of this folder", ""}, showSessions, nil},
@@ -144,6 +145,9 @@ func status(_ context.Context, t *turn, _ string) (string, error) {
 	case used > 0:
 		row("context", "%s tokens", tokens(used))
 	}
+	if text := costText(st.Cost); text != "" && st.Spent != (model.Usage{}) {
+		row("cost", "%s", text)
+	}
 	row("prompts answered by a model", "%d", st.Turns)
 	return b.String(), nil
 }
@@ -201,25 +205,6 @@ func showPlan(_ context.Context, t *turn, _ string) (string, error) {
 	for _, e := range entries {
 		fmt.Fprintf(&b, "- [%s] %s\n", marks[e.Status], e.Content)
 	}
-	return b.String(), nil
-}
-
-func cost(_ context.Context, t *turn, _ string) (string, error) {
-	s := t.s
-	spent := s.State().Spent
-	if spent.Input+spent.Output == 0 {
-		return "Nothing has been used yet.", nil
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Tokens of this session: %d in", spent.Input)
-	if spent.CacheRead > 0 {
-		fmt.Fprintf(&b, " (%d of them from the provider's cache)", spent.CacheRead)
-	}
-	fmt.Fprintf(&b, ", %d out", spent.Output)
-	if spent.Thought > 0 {
-		fmt.Fprintf(&b, " (%d of them reasoning)", spent.Thought)
-	}
-	b.WriteString(".")
 	return b.String(), nil
 }
 

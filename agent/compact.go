@@ -59,6 +59,9 @@ func (t *turn) compact(ctx context.Context, focus string, overhead int) (session
 		ended.Error = "The conversation could not be shortened: " + err.Error()
 	default:
 		ended.Status, ended.Summary, ended.Kept = session.CompactionCompleted, summary, t.kept()
+		ended.Window = t.model.Info().ContextWindow
+		after := append(s.snapshot(), session.Event{Data: ended})
+		ended.Tokens = overhead + estimate(session.Messages(after))
 	}
 	keep, done := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer done()
@@ -84,6 +87,9 @@ func (t *turn) kept() int64 {
 
 // summarise asks the model.
 func (t *turn) summarise(ctx context.Context, focus string, overhead int) (string, error) {
+	if err := t.withinBudget(); err != nil {
+		return "", err
+	}
 	info := t.model.Info()
 	if info.Offline {
 		return "", errors.New("the embedded model cannot summarise. Use /clear, or choose another model")
@@ -105,7 +111,8 @@ func (t *turn) summarise(ctx context.Context, focus string, overhead int) (strin
 	messages = append(messages, model.Message{Role: model.RoleUser, Parts: []model.Part{model.Text{Text: ask}}})
 	var out strings.Builder
 	var usage model.Usage
-	for event, err := range t.model.Stream(ctx, model.Request{Messages: messages}) {
+	req := model.Request{Messages: messages}
+	for event, err := range t.model.Stream(ctx, req) {
 		if err != nil {
 			return "", err
 		}
@@ -116,11 +123,8 @@ func (t *turn) summarise(ctx context.Context, focus string, overhead int) (strin
 			usage = e
 		}
 	}
-	if usage != (model.Usage{}) {
-		t.result.Usage = t.result.Usage.Add(usage)
-		if err := t.s.record(ctx, session.UsageRecorded{Model: info.ID(), Usage: usage, Window: info.ContextWindow}); err != nil {
-			return "", err
-		}
+	if err := t.s.record(ctx, t.account(usage, session.JobSummary, req, out.Len())...); err != nil {
+		return "", err
 	}
 	summary := strings.TrimSpace(out.String())
 	if summary == "" {

@@ -98,6 +98,7 @@ func (s *Session) Replay(ctx context.Context) error {
 	for _, delta := range s.tail {
 		s.show(ctx, session.Event{Session: s.id, Time: time.Now(), Data: delta})
 	}
+	s.showContext(ctx)
 	return nil
 }
 
@@ -291,6 +292,9 @@ func (s *Session) record(ctx context.Context, data ...session.Data) error {
 	stored, err := s.store(ctx, data)
 	for _, e := range stored {
 		s.show(ctx, e)
+		if measures(e.Data) {
+			s.showContext(ctx)
+		}
 		if _, ok := e.Data.(session.Configured); ok {
 			if err := s.face.Configured(ctx, s.settings()); err != nil {
 				s.agent.log.Debug("show the settings", "session", s.id, "error", err)

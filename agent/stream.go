@@ -23,8 +23,12 @@ const (
 
 // ask sends one request and records what comes back. It returns the calls that the model wants.
 func (t *turn) ask(ctx context.Context, req model.Request) ([]session.CallRequested, model.StopReason, error) {
+	if err := t.withinBudget(); err != nil {
+		return nil, "", err
+	}
 	w := &writer{t: t}
 	var calls []session.CallRequested
+	said := 0 // bytes
 	var usage model.Usage
 	var stop model.StopReason
 
@@ -75,12 +79,15 @@ read:
 			}
 			switch e := it.event.(type) {
 			case model.TextDelta:
+				said += len(e.Text)
 				failed = w.add(ctx, session.Assistant, e.Text)
 			case model.ThoughtDelta:
+				said += len(e.Text)
 				failed = w.add(ctx, session.Thinking, e.Text)
 			case model.ThoughtDone:
 				failed = w.thoughtDone(ctx, e.Opaque)
 			case model.CallDone:
+				said += len(e.Call.Args)
 				calls = append(calls, t.requested(e.Call, t.s.State().LastCall+len(calls)+1))
 			case model.Usage:
 				usage = e
@@ -100,19 +107,18 @@ read:
 	if failed == nil && ctx.Err() != nil {
 		failed = context.Cause(ctx)
 	}
-	t.result.Usage = t.result.Usage.Add(usage)
+	var used []session.Data
+	if failed == nil || usage != (model.Usage{}) || said > 0 {
+		used = t.account(usage, "", req, said)
+	}
 
 	// What was streamed is kept, also when the rest is lost: calls of a broken stream are not.
 	keep, done := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer done()
 	if failed != nil {
-		return nil, "", firstError(failed, w.cut(keep))
+		return nil, "", firstError(failed, w.cut(keep), t.s.record(keep, used...))
 	}
-	data := w.rest()
-	if usage != (model.Usage{}) {
-		info := t.model.Info()
-		data = append(data, session.UsageRecorded{Model: info.ID(), Usage: usage, Window: info.ContextWindow})
-	}
+	data := append(w.rest(), used...)
 	for _, c := range calls {
 		data = append(data, c)
 	}

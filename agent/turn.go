@@ -15,9 +15,11 @@ import (
 // TurnResult is how a turn ended.
 type TurnResult struct {
 	Reason  session.StopReason
-	Usage   model.Usage // of all requests of the turn
-	Message string      // the user message's id
-	Steered bool        // the prompt was taken into a turn that was running, and this is that turn's result
+	Usage   model.Usage  // of all requests of the turn
+	Message string       // the user message's id
+	Cost    session.Cost // of the same
+	Limit   string       // the key of the limit that ended it, as in the settings; empty when none did
+	Steered bool         // the prompt was taken into a turn that was running, and this is that turn's result
 	// Err is why a turn failed, with a sentence for the person; nil unless Reason is [session.StopFailed]. The
 	// sentence is in the log and has been shown, except for a refused login ([model.ErrAuth]), which the caller tells.
 	Err error
@@ -77,7 +79,9 @@ type turn struct {
 	host      host.Host // as it was when the turn began
 	model     model.Model
 	result    TurnResult
-	unsaved   error // the end could not be stored
+	// unreported is an estimate of what requests used whose provider does not count.
+	unreported model.Usage
+	unsaved    error // the end could not be stored
 }
 
 // run runs the loop and always writes the turn's end.
@@ -91,7 +95,12 @@ func (t *turn) run(ctx context.Context) {
 			t.fail(errInside)
 		}
 	}()
-	switch err := t.loop(ctx); {
+	var spent *budgetError
+	err := t.loop(ctx)
+	if errors.As(err, &spent) {
+		err = t.tellBudget(ctx, spent)
+	}
+	switch {
 	case errors.Is(err, errPut):
 	case errors.Is(err, errDismissed):
 		t.result.Reason = session.StopCancelled
@@ -125,6 +134,7 @@ func (t *turn) end(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
+	t.result.Cost = t.s.State().TurnCost
 	ended := session.TurnEnded{Turn: t.id, Reason: t.result.Reason, Usage: t.result.Usage}
 	var data []session.Data
 	for _, call := range t.s.State().Calls {
@@ -176,6 +186,9 @@ func (t *turn) loop(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if err := t.steer(ctx, s.queue.take()); err != nil {
+			return err
+		}
+		if err := t.withinBudget(); err != nil {
 			return err
 		}
 		if err := t.tellRest(ctx); err != nil {

@@ -47,7 +47,7 @@ func New(a *agent.Agent, local host.LocalOptions) *Bridge {
 }
 
 // Options completes the options with which a Bridge is served: who it is, and what its methods alone do not tell. What the
-// protocol has not made stable is on: session/fork is.
+// protocol has not made stable is on: session/fork and the usage of a turn are.
 func Options(base acp.Options, info acp.Implementation) *acp.AgentOptions {
 	base.Unstable = true
 	return &acp.AgentOptions{
@@ -101,6 +101,7 @@ func (b *Bridge) ResumeSession(ctx context.Context, req acp.ResumeSessionRequest
 		return acp.ResumeSessionResponse{}, err
 	}
 	announce(ctx, o)
+	acp.AfterResponse(ctx, func(ctx context.Context) { o.ShowContext(ctx) })
 	return acp.ResumeSessionResponse{Modes: modes(o), ConfigOptions: configOptions(o.Settings())}, nil
 }
 

@@ -25,6 +25,7 @@ func badParams(path, expected, got string) *acp.RequestError {
 // response answers a prompt whose turn has ended. A failure is told in the conversation; the answer's _meta says so for
 // programs, and a refused login is the protocol's own error, so that the client can offer one.
 func response(result agent.TurnResult) (acp.PromptResponse, error) {
+	used, own := spent(result)
 	if result.Err != nil {
 		var failure *model.Error
 		if errors.As(result.Err, &failure) && failure.Kind == model.ErrAuth {
@@ -36,13 +37,12 @@ func response(result agent.TurnResult) (acp.PromptResponse, error) {
 		if failure != nil {
 			about["kind"] = string(failure.Kind)
 		}
-		return acp.PromptResponse{
-			StopReason: acp.StopEndTurn, Meta: meta(map[string]any{"error": about}),
-		}, nil
+		own["error"] = about
+		return acp.PromptResponse{StopReason: failedStop(failure), UnstableUsage: used, Meta: meta(own)}, nil
 	}
-	resp := acp.PromptResponse{StopReason: acp.StopEndTurn}
-	if result.Steered {
-		resp.Meta = meta(map[string]bool{"steered": true})
+	resp := acp.PromptResponse{StopReason: acp.StopEndTurn, UnstableUsage: used}
+	if len(own) > 0 {
+		resp.Meta = meta(own)
 	}
 	switch result.Reason {
 	case session.StopMaxTokens:
@@ -55,6 +55,14 @@ func response(result agent.TurnResult) (acp.PromptResponse, error) {
 		resp.StopReason = acp.StopCancelled
 	}
 	return resp, nil
+}
+
+// failedStop is the reason that comes nearest to a failure, which the protocol has none for.
+func failedStop(failure *model.Error) acp.StopReason {
+	if failure != nil && failure.Kind == model.ErrContextFull {
+		return acp.StopMaxTokens
+	}
+	return acp.StopEndTurn
 }
 
 // meta is a _meta object with wherry's own member.

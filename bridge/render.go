@@ -93,11 +93,8 @@ func (r *renderer) render(e session.Event, live bool) []acp.SessionUpdate {
 		}
 	case session.PlanChanged:
 		return []acp.SessionUpdate{plan(d.Entries)}
-	case session.UsageRecorded:
-		if d.Window > 0 {
-			used := uint64(max(0, d.Usage.Input+d.Usage.Output))
-			return []acp.SessionUpdate{acp.UsageUpdate{Used: used, Size: uint64(d.Window)}}
-		}
+	case session.ContextMeasured:
+		return []acp.SessionUpdate{usage(d)}
 	case session.Notice:
 		return r.notice(d, live)
 	case session.CompactionStarted:

@@ -28,6 +28,7 @@ type Info struct {
 	Images        bool   // takes images in prompts and tool results
 	Audio         bool   // takes audio in prompts
 	Offline       bool   // the embedded model: no network, no key, no understanding beyond its small grammar
+	Price         *Price // nil when unknown
 	// Thoughts are the levels of reasoning that can be asked for, the least first; empty when there is nothing to choose.
 	Thoughts []string
 }

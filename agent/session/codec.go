@@ -43,7 +43,7 @@ func encode(data Data) ([]byte, Data, error) {
 // live tells whether data is shown and not kept.
 func live(data Data) bool {
 	switch data.(type) {
-	case MessageDelta, CallOutput:
+	case MessageDelta, CallOutput, ContextMeasured:
 		return true
 	}
 	return false

@@ -95,6 +95,10 @@ type CompactionEnded struct {
 	Summary string           `json:"summary,omitzero"`
 	Kept    int64            `json:"kept,omitzero"`
 	Error   string           `json:"error,omitzero"` // a sentence for the person, when it failed
+	// Tokens is about how much of the context is used when it is completed, and Window how much the model takes; 0 when
+	// unknown.
+	Tokens int `json:"tokens,omitzero"`
+	Window int `json:"window,omitzero"`
 }
 
 // CompactionStatus tells how a compaction ended.
@@ -291,6 +295,26 @@ type UsageRecorded struct {
 	Model  string      `json:"model"`
 	Usage  model.Usage `json:"usage"`
 	Window int         `json:"window,omitzero"` // tokens the model takes; 0 when unknown
+	// Cost is in US dollars, by the price that held then; nil when that is not known.
+	Cost *float64 `json:"cost,omitzero"`
+	Job  Job      `json:"job,omitzero"`
+}
+
+// Job is what a request was for, when it was not for the conversation itself.
+type Job string
+
+// The jobs.
+const (
+	JobSummary Job = "summary"
+	JobTitle   Job = "title"
+)
+
+// ContextMeasured tells how full the model's context is, and what the session has cost. Live only: it follows from the
+// other events.
+type ContextMeasured struct {
+	Used   int  `json:"used"`   // tokens
+	Window int  `json:"window"` // tokens, never 0
+	Cost   Cost `json:"cost"`
 }
 
 // Notice is a sentence of wherry itself to the person, outside the model's words.
@@ -323,6 +347,7 @@ const (
 	KindQuestionAnswered   Kind = "question.answered"
 	KindPlanChanged        Kind = "plan.changed"
 	KindUsageRecorded      Kind = "usage.recorded"
+	KindContextMeasured    Kind = "context.measured"
 	KindNotice             Kind = "notice"
 	KindCommandAnswered    Kind = "command.answered"
 	KindCleared            Kind = "session.cleared"
@@ -391,6 +416,9 @@ func (PlanChanged) Kind() Kind { return KindPlanChanged }
 
 // Kind implements [Data].
 func (UsageRecorded) Kind() Kind { return KindUsageRecorded }
+
+// Kind implements [Data].
+func (ContextMeasured) Kind() Kind { return KindContextMeasured }
 
 // Kind implements [Data].
 func (Notice) Kind() Kind { return KindNotice }

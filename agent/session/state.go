@@ -32,9 +32,12 @@ type State struct {
 	// Views are the files the model has seen, by absolute path, with the newest version seen.
 	Views map[string]host.Version
 
-	Usage     UsageRecorded // of the newest request
-	TurnUsage model.Usage   // of all requests of the open or, between turns, the newest turn
-	Spent     model.Usage   // of all requests of the session
+	// Usage is that of the newest request of the conversation. After a compaction it is an estimate.
+	Usage     UsageRecorded
+	TurnUsage model.Usage // of all requests of the open or, between turns, the newest turn
+	TurnCost  Cost        // of the same
+	Spent     model.Usage // of all requests of the session
+	Cost      Cost        // of the same
 
 	Compaction string // id of the one that has started and not ended; empty else
 
@@ -78,18 +81,18 @@ func (s *State) Apply(e Event) {
 	case Forked:
 		s.Parent, s.Edits = d.Parent, false
 	case TurnStarted:
-		s.Turn, s.TurnUsage = d.Turn, model.Usage{}
+		s.Turn, s.TurnUsage, s.TurnCost = d.Turn, model.Usage{}, Cost{}
 		if d.Command == "" || d.Sent != nil {
 			s.Turns++
 		}
 	case Cleared:
-		s.Views, s.Plan, s.Usage = nil, nil, UsageRecorded{}
+		s.Views, s.Plan, s.Usage = nil, nil, UsageRecorded{Window: s.Usage.Window}
 	case CompactionStarted:
 		s.Compaction = d.ID
 	case CompactionEnded:
 		s.Compaction = ""
 		if d.Status == CompactionCompleted {
-			s.Usage = UsageRecorded{}
+			s.Usage = UsageRecorded{Usage: model.Usage{Input: d.Tokens}, Window: d.Window}
 		}
 	case TurnEnded:
 		s.Turn = ""
@@ -103,8 +106,7 @@ func (s *State) Apply(e Event) {
 	case PlanChanged:
 		s.Plan = slices.Clone(d.Entries)
 	case UsageRecorded:
-		s.Usage = d
-		s.TurnUsage, s.Spent = s.TurnUsage.Add(d.Usage), s.Spent.Add(d.Usage)
+		s.used(d)
 	case Unknown:
 		s.unknown(d)
 	}

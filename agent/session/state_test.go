@@ -48,7 +48,7 @@ func TestState(t *testing.T) {
 				session.TurnStarted{Turn: "a"}, session.PlanChanged{Entries: []tool.PlanEntry{{Content: "x"}}}, session.UsageRecorded{Usage: model.Usage{Input: 5}},
 				session.TurnEnded{Turn: "a"}, session.TurnStarted{Turn: "b", Command: "clear"}, session.Cleared{}, session.TurnEnded{Turn: "b"},
 			},
-			session.State{Turns: 1, Spent: model.Usage{Input: 5}},
+			session.State{Turns: 1, Spent: model.Usage{Input: 5}, Cost: session.Cost{Partial: true}},
 		},
 		{
 			"allowing every edit lasts",
@@ -96,16 +96,27 @@ func TestState(t *testing.T) {
 			session.State{Plan: []tool.PlanEntry{{Content: "b"}}},
 		},
 		{
+			"a compaction and a clearing say how full the context is then",
+			[]session.Data{
+				session.UsageRecorded{Usage: model.Usage{Input: 90}, Window: 100, Cost: usd(0)},
+				session.CompactionStarted{ID: "a"}, session.CompactionEnded{ID: "a", Status: session.CompactionCompleted, Tokens: 20, Window: 100},
+			},
+			session.State{Usage: session.UsageRecorded{Usage: model.Usage{Input: 20}, Window: 100}, TurnUsage: model.Usage{Input: 90}, Spent: model.Usage{Input: 90}},
+		},
+		{
 			"usage is of the newest request, and of the turn",
 			[]session.Data{
-				session.UsageRecorded{Usage: model.Usage{Input: 100}},
-				session.TurnStarted{Turn: "t1"}, session.UsageRecorded{Usage: model.Usage{Input: 1, Output: 2, Thought: 3, CacheRead: 4, CacheWrite: 5}},
-				session.UsageRecorded{Model: "a/b", Usage: model.Usage{Input: 10, Output: 20, Thought: 30, CacheRead: 40, CacheWrite: 50}, Window: 9}, session.TurnEnded{Turn: "t1"},
+				session.UsageRecorded{Usage: model.Usage{Input: 100}, Cost: usd(4)},
+				session.TurnStarted{Turn: "t1"}, session.UsageRecorded{Cost: usd(2), Usage: model.Usage{Input: 1, Output: 2, Thought: 3, CacheRead: 4, CacheWrite: 5}},
+				session.UsageRecorded{Job: session.JobSummary, Usage: model.Usage{Input: 1000}, Cost: usd(1)},
+				session.UsageRecorded{Model: "a/b", Usage: model.Usage{Input: 10, Output: 20, Thought: 30, CacheRead: 40, CacheWrite: 50}, Window: 9, Cost: usd(0.5)}, session.TurnEnded{Turn: "t1"},
+				session.UsageRecorded{Job: session.JobTitle, Usage: model.Usage{Input: 5000}, Cost: usd(8)},
 			},
 			session.State{
-				Turns: 1, Usage: session.UsageRecorded{Model: "a/b", Usage: model.Usage{Input: 10, Output: 20, Thought: 30, CacheRead: 40, CacheWrite: 50}, Window: 9},
-				TurnUsage: model.Usage{Input: 11, Output: 22, Thought: 33, CacheRead: 44, CacheWrite: 55},
-				Spent:     model.Usage{Input: 111, Output: 22, Thought: 33, CacheRead: 44, CacheWrite: 55},
+				Turns: 1, Usage: session.UsageRecorded{Model: "a/b", Usage: model.Usage{Input: 10, Output: 20, Thought: 30, CacheRead: 40, CacheWrite: 50}, Window: 9, Cost: usd(0.5)},
+				TurnCost: session.Cost{USD: 3.5}, Cost: session.Cost{USD: 15.5},
+				TurnUsage: model.Usage{Input: 1011, Output: 22, Thought: 33, CacheRead: 44, CacheWrite: 55},
+				Spent:     model.Usage{Input: 6111, Output: 22, Thought: 33, CacheRead: 44, CacheWrite: 55},
 			},
 		},
 	} {
@@ -224,3 +235,5 @@ func TestInterruptedClosesWhatIsOpen(t *testing.T) {
 		t.Errorf("closed what was not open: %v", got)
 	}
 }
+
+func usd(amount float64) *float64 { return &amount }

@@ -89,6 +89,7 @@ func (s *settings) build(program, folder string, stderr io.Writer) (*built, erro
 	options := agent.Options{
 		Store: store, Tools: tool.Builtin(), DefaultModel: id, ModelChosen: chosen, Logger: log,
 		MaxSteps: conf.Budget.Steps, AskTimeout: conf.AskTimeout,
+		Budget:    agent.Budget{Tokens: conf.Budget.Tokens, Cost: conf.Budget.Cost},
 		OpenModel: source.open, Models: source.list,
 	}
 	options.DefaultThought = conf.Thought

@@ -136,6 +136,9 @@ func (m modelSource) limits(info model.Info) model.Info {
 		if c.Name == info.Name {
 			info.ContextWindow = cmp.Or(c.ContextWindow, info.ContextWindow)
 			info.MaxOutput = cmp.Or(c.MaxOutput, info.MaxOutput)
+			if c.InputPrice > 0 || c.OutputPrice > 0 {
+				info.Price = &model.Price{Input: c.InputPrice, Output: c.OutputPrice}
+			}
 		}
 	}
 	return info
@@ -163,9 +166,7 @@ func (m modelSource) open(ctx context.Context, id string) (model.Model, error) {
 
 // unenforced refuses to ask a model under a limit that was set and that nothing holds yet.
 func (m modelSource) unenforced() error {
-	for key, set := range map[string]bool{
-		"pii": m.settings.PII != config.PIIOff, "budget.tokens": m.settings.Budget.Tokens > 0, "budget.cost": m.settings.Budget.Cost > 0,
-	} {
+	for key, set := range map[string]bool{"pii": m.settings.PII != config.PIIOff} {
 		if set {
 			return &model.Error{Kind: model.ErrBadRequest, Provider: "settings", Message: fmt.Sprintf(
 				"%s is set (%v), and this version cannot hold to it yet, so nothing is sent. Remove it, or use the model %s, which sends nothing anywhere",

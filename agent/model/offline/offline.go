@@ -23,7 +23,7 @@ type offline struct{}
 
 // Info implements [model.Model]. The context window is 0: there is none to fill.
 func (offline) Info() model.Info {
-	return model.Info{Provider: "offline", Name: "offline", Offline: true}
+	return model.Info{Provider: "offline", Name: "offline", Offline: true, Price: &model.Price{}}
 }
 
 // Stream implements [model.Model]. The only error it ever yields is the context's.

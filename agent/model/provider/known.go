@@ -63,6 +63,9 @@ func describe(provider, name string) model.Info {
 			best = k
 		}
 	}
+	if best.Name != "" {
+		best.Price = priceOf(best.Name)
+	}
 	best.Provider, best.Name = provider, name
 	best.Images = true // unknown counts as yes: the provider says no where it must
 	best.Audio = provider == "gemini"
@@ -73,6 +76,8 @@ func describe(provider, name string) model.Info {
 		best.Thoughts = openai.Thoughts(name)
 	case "gemini":
 		best.Thoughts = gemini.Thoughts(name)
+	case "ollama", "lmstudio":
+		best.Price = localPrice(name)
 	}
 	return best
 }

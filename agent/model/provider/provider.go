@@ -144,10 +144,10 @@ func List(e Env) []model.Info {
 			continue
 		}
 		first := e.or(s.modelVar, s.model)
-		list = append(list, describe(s.id, first))
+		list = append(list, s.describe(e, first))
 		for _, k := range known() {
 			if k.Provider == s.id && k.Name != first && s.officialAddress(e) {
-				list = append(list, describe(k.Provider, k.Name))
+				list = append(list, s.describe(e, k.Name))
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func Unavailable(e Env) []Missing {
 	var list []Missing
 	for _, s := range services() {
 		if s.keyVar != "" && !s.configured(e) {
-			list = append(list, Missing{Info: describe(s.id, e.or(s.modelVar, s.model)), Why: "set " + s.keyVar})
+			list = append(list, Missing{Info: s.describe(e, e.or(s.modelVar, s.model)), Why: "set " + s.keyVar})
 		}
 	}
 	return list
@@ -201,7 +201,7 @@ func Open(ctx context.Context, id string, e Env) (model.Model, error) {
 	if s.keyVar != "" && at.Key == "" && (s.id != "openai" || at.BaseURL == "") {
 		return nil, s.fail(model.ErrAuth, "no API key of %s is set. Put one into %s and start again, or choose another model (%s needs no key)", s.title, s.keyVar, OfflineID)
 	}
-	info := describe(s.id, name)
+	info := s.describe(e, name)
 	if s.local != nil {
 		if name, err = s.check(ctx, at, name); err != nil {
 			return nil, err
