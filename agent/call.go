@@ -118,7 +118,7 @@ func (t *turn) call(ctx context.Context, tl tool.Tool, c session.CallRequested) 
 		if err := t.s.record(ctx, session.CallStarted{Call: c.Call, Rule: rule}); err != nil {
 			return err
 		}
-		result := prepared.Run(ctx, output{ctx, t.s, c.Call})
+		result := t.perform(ctx, c, prepared)
 		switch {
 		case result.ChangedBase:
 			continue // somebody else wrote the file since: look again, and show what it would do now
@@ -237,18 +237,12 @@ func (t *turn) done(ctx context.Context, c session.CallRequested, status session
 	return t.s.record(ctx, data...)
 }
 
-// output shows a running call's output live.
-type output struct {
-	ctx  context.Context
-	s    *Session
-	call string
+// perform runs a prepared call and shows its output meanwhile.
+func (t *turn) perform(ctx context.Context, c session.CallRequested, prepared tool.Call) tool.Result {
+	out := t.showOutput(ctx, c.Call)
+	defer out.close()
+	return prepared.Run(ctx, out)
 }
-
-// Text implements [tool.Output].
-func (o output) Text(chunk string) { o.s.live(o.ctx, session.CallOutput{Call: o.call, Text: chunk}) }
-
-// Terminal implements [tool.Output].
-func (o output) Terminal(id string) { o.s.live(o.ctx, session.CallOutput{Call: o.call, Terminal: id}) }
 
 // notJSON tells whether the arguments were kept as a string because they are not JSON.
 func notJSON(args json.RawMessage) (string, bool) {

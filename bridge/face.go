@@ -38,6 +38,7 @@ func (b *Bridge) newFace(ctx context.Context) *face {
 		render: newRenderer(shows{
 			notices:     caps.Session != nil && caps.Session.Notices != nil,
 			compactions: caps.Session != nil && caps.Session.Compaction != nil,
+			outputs:     outputsOf(caps),
 		}),
 	}
 }
@@ -97,7 +98,7 @@ const (
 func (f *face) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	f.mu.Lock()
 	c := f.render.call(q.Call)
-	call := callUpdate(q.Call, c, acp.ToolCallPending)
+	call := f.render.callUpdate(q.Call, c, acp.ToolCallPending)
 	f.mu.Unlock()
 	if exceptional(q) {
 		call.Content = append(call.Content, acp.ToolText(q.Reason))

@@ -6,19 +6,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/wherry-acp/wherry/acp"
 	"github.com/wherry-acp/wherry/agent/session"
 	"github.com/wherry-acp/wherry/agent/tool"
-)
-
-// Live output of a command that no terminal shows: how much of its end is shown, and how often.
-const (
-	tailBytes = 4 << 10
-	tailEvery = time.Second
 )
 
 // renderer turns a session's events into the protocol's updates: one function, for live turns and for replays. It
@@ -35,13 +28,15 @@ type shownCall struct {
 	args      json.RawMessage
 	announced bool
 	p         tool.Presentation
-	terminal  string
-	tail      []byte
-	tailAt    time.Time
+	terminal  string // of the client, in which it runs
+	live      liveOutput
 }
 
 // shows says which updates the client takes, of those that not every client does.
-type shows struct{ notices, compactions bool }
+type shows struct {
+	notices, compactions bool
+	outputs              outputs
+}
 
 func newRenderer(client shows) *renderer {
 	return &renderer{client: client, streamed: map[string]bool{}, calls: map[string]*shownCall{}}
@@ -84,7 +79,7 @@ func (r *renderer) render(e session.Event, live bool) []acp.SessionUpdate {
 	case session.CallStarted:
 		return []acp.SessionUpdate{acp.ToolCallUpdate{ToolCallID: acp.ToolCallID(d.Call), Status: acp.ToolCallInProgress}}
 	case session.CallOutput:
-		return r.output(d, e.Time)
+		return r.output(d)
 	case session.CallDone:
 		return r.done(d)
 	case session.QuestionAnswered:
@@ -141,22 +136,30 @@ func (r *renderer) presented(d session.CallPresented) []acp.SessionUpdate {
 	c := r.call(d.Call)
 	c.p = d.Presentation
 	if c.announced {
-		return []acp.SessionUpdate{callUpdate(d.Call, c, acp.ToolCallPending)}
+		return []acp.SessionUpdate{r.callUpdate(d.Call, c, acp.ToolCallPending)}
 	}
 	c.announced = true
-	u := callUpdate(d.Call, c, acp.ToolCallPending)
-	return []acp.SessionUpdate{acp.ToolCall{
+	u := r.callUpdate(d.Call, c, acp.ToolCallPending)
+	call := acp.ToolCall{
 		ToolCallID: u.ToolCallID, Title: u.Title, Kind: u.Kind, Status: u.Status, Content: u.Content,
 		Locations: u.Locations, RawInput: u.RawInput,
-	}}
+	}
+	if r.drawn(c) {
+		call.Meta = terminalInfo(d.Call, c.p.Command.Dir)
+	}
+	return []acp.SessionUpdate{call}
 }
 
 // callUpdate shows a call as it was presented: in the announcement and in the permission request alike.
-func callUpdate(id string, c *shownCall, status acp.ToolCallStatus) acp.ToolCallUpdate {
-	return acp.ToolCallUpdate{
+func (r *renderer) callUpdate(id string, c *shownCall, status acp.ToolCallStatus) acp.ToolCallUpdate {
+	u := acp.ToolCallUpdate{
 		ToolCallID: acp.ToolCallID(id), Title: c.p.Title, Kind: acp.ToolKind(c.p.Kind), Status: status,
 		Content: presentation(c.p), Locations: locations(c.p), RawInput: jsontext.Value(c.args),
 	}
+	if r.drawn(c) {
+		u.Content = append(u.Content, acp.ToolCallTerminal{TerminalID: acp.TerminalID(id)})
+	}
+	return u
 }
 
 // presentation is what a call will do: its diffs, its command, or what it sends to a server.
@@ -197,35 +200,14 @@ func locations(p tool.Presentation) []acp.ToolCallLocation {
 	return out
 }
 
-func (r *renderer) output(d session.CallOutput, at time.Time) []acp.SessionUpdate {
-	c := r.call(d.Call)
-	if d.Terminal != "" {
-		c.terminal = d.Terminal
-		return []acp.SessionUpdate{acp.ToolCallUpdate{
-			ToolCallID: acp.ToolCallID(d.Call), Content: []acp.ToolCallContent{acp.ToolCallTerminal{TerminalID: acp.TerminalID(d.Terminal)}},
-		}}
-	}
-	c.tail = append(c.tail, d.Text...)
-	if n := len(c.tail) - tailBytes; n > 0 {
-		c.tail = c.tail[n:]
-		for len(c.tail) > 0 && !utf8.RuneStart(c.tail[0]) {
-			c.tail = c.tail[1:]
-		}
-	}
-	if c.terminal != "" || at.Sub(c.tailAt) < tailEvery {
-		return nil
-	}
-	c.tailAt = at
-	return []acp.SessionUpdate{acp.ToolCallUpdate{
-		ToolCallID: acp.ToolCallID(d.Call), Content: []acp.ToolCallContent{acp.ToolText(fenced("", string(c.tail)))},
-	}}
-}
-
 func (r *renderer) done(d session.CallDone) []acp.SessionUpdate {
 	c := r.call(d.Call)
 	delete(r.calls, d.Call)
 	update := acp.ToolCallUpdate{
-		ToolCallID: acp.ToolCallID(d.Call), Status: acp.ToolCallFailed, Content: result(c, d),
+		ToolCallID: acp.ToolCallID(d.Call), Status: acp.ToolCallFailed, Content: r.result(c, d),
+	}
+	if r.drawn(c) {
+		update.Meta = terminalEnd(c, d)
 	}
 	if d.Status == session.CallCompleted {
 		update.Status = acp.ToolCallCompleted
@@ -245,22 +227,29 @@ func (r *renderer) done(d session.CallDone) []acp.SessionUpdate {
 }
 
 // result is what is left to see of an ended call: its diffs, its terminal or its text, its pictures, and what went wrong.
-func result(c *shownCall, d session.CallDone) []acp.ToolCallContent {
+func (r *renderer) result(c *shownCall, d session.CallDone) []acp.ToolCallContent {
 	var out []acp.ToolCallContent
 	if len(c.p.Diffs) > 0 {
 		out = presentation(tool.Presentation{Diffs: c.p.Diffs})
 	}
-	if c.terminal != "" {
-		out = append(out, acp.ToolCallTerminal{TerminalID: acp.TerminalID(c.terminal)})
+	terminal := c.terminal
+	if r.drawn(c) && d.Result.Ended != nil {
+		terminal = d.Call
+	}
+	if terminal != "" {
+		out = append(out, acp.ToolCallTerminal{TerminalID: acp.TerminalID(terminal)})
 	}
 	text := d.Result.Display
+	if end := d.Result.Ended; text == "" && terminal != "" && end != nil && end.Output > 0 && end.Output <= len(d.Result.Text) {
+		text = strings.TrimSpace(d.Result.Text[:end.Output]) // the terminal has the rest
+	}
 	if text == "" && d.Result.Text != "" {
 		text = fenced("", d.Result.Text)
 		if d.Result.Failed && c.p.Command == nil {
 			text = d.Result.Text
 		}
 	}
-	settled := d.Status == session.CallCompleted && (len(c.p.Diffs) > 0 || c.terminal != "")
+	settled := d.Status == session.CallCompleted && (len(c.p.Diffs) > 0 || terminal != "")
 	if text != "" && !settled && !d.Result.SetsPlan {
 		out = append(out, acp.ToolText(text))
 	}

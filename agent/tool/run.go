@@ -18,7 +18,6 @@ var runDescription string
 const (
 	runTimeout = 120 * time.Second // when the model does not say
 	runKeep    = 32 << 10          // bytes of output for the model
-	maxLive    = 256 << 10         // bytes of output shown while the command runs
 )
 
 type runArgs struct {
@@ -61,8 +60,7 @@ func prepareRun(ctx context.Context, env Env, args runArgs) (Call, error) {
 }
 
 func runCommand(ctx context.Context, h host.Host, cmd host.Command, out Output) Result {
-	live := &liveOutput{out: out}
-	cmd.Output = live.add
+	cmd.Output = func(chunk []byte) { out.Text(cleanText(string(chunk))) }
 	process, err := h.Run(ctx, cmd)
 	if err != nil {
 		return Failure("run: " + err.Error())
@@ -72,7 +70,7 @@ func runCommand(ctx context.Context, h host.Host, cmd host.Command, out Output) 
 		out.Terminal(id)
 	}
 	exit, err := process.Wait(ctx)
-	result := Result{}
+	result := Result{Ended: &CommandEnd{Code: exit.Code, Signal: exit.Signal}}
 	took := exit.Duration.Round(100 * time.Millisecond)
 	switch {
 	case ctx.Err() != nil:
@@ -94,27 +92,9 @@ func runCommand(ctx context.Context, h host.Host, cmd host.Command, out Output) 
 		result.Text += "\nProcesses that it left in the background were ended with it: nothing of a command runs on."
 	}
 	if output := strings.TrimRight(plainOutput(exit.Output), "\n"); output != "" {
-		result.Text += "\n\n" + output
+		result.Text += "\n\n"
+		result.Ended.Output = len(result.Text)
+		result.Text += output
 	}
 	return result
-}
-
-// liveOutput hands on what a command writes while it runs, up to a limit: no editor gains by megabytes.
-type liveOutput struct {
-	out  Output
-	sent int
-	full bool
-}
-
-func (l *liveOutput) add(chunk []byte) {
-	if l.full {
-		return
-	}
-	text := cleanText(string(chunk))
-	if l.sent += len(text); l.sent > maxLive {
-		l.full = true
-		l.out.Text("\n… the output goes on; its end is shown when the command has ended …\n")
-		return
-	}
-	l.out.Text(text)
 }

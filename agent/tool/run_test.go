@@ -89,19 +89,15 @@ func TestRunRefusesWhatItCannotRun(t *testing.T) {
 	wantText(t, b.refused("run", `{"command":"true","timeout":3601}`), `run: "timeout" must be a whole number from 1 to 3600, not 3601`)
 }
 
-func TestLongOutputKeepsItsBothEndsAndIsNotAllShownLive(t *testing.T) {
+func TestLongOutputKeepsItsBothEnds(t *testing.T) {
 	b := newBench(t, nil)
-	call, err := b.prepare("run", `{"command":"echo first; yes 0123456789 | head -c 5000000; echo; echo last"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := &recorder{}
-	text := call.Run(t.Context(), out).Text
+	result := b.call("run", `{"command":"echo first; yes 0123456789 | head -c 5000000; echo; echo last"}`)
+	text := result.Text
 	if len(text) > runKeep+200 || !strings.Contains(text, "\n\nfirst\n") || !strings.HasSuffix(text, "\nlast") || !strings.Contains(text, "bytes left out …") {
 		t.Errorf("%d bytes", len(text))
 	}
-	if live := out.text.Len(); live > maxLive+200 || !strings.HasSuffix(out.text.String(), "its end is shown when the command has ended …\n") {
-		t.Errorf("%d bytes were shown live", live)
+	if end := result.Ended; end == nil || end.Code != 0 || !strings.HasPrefix(text[end.Output:], "first\n") {
+		t.Errorf("ended as %+v", end)
 	}
 }
 

@@ -156,7 +156,15 @@ type Result struct {
 	Changed     []string        `json:"changed,omitzero"` // files written, absolute paths
 	Plan        []PlanEntry     `json:"plan,omitzero"`    // the new plan, when SetsPlan
 	SetsPlan    bool            `json:"setsPlan,omitzero"`
-	ChangedBase bool            `json:"-"` // see [Call].Run; nothing was done
+	Ended       *CommandEnd     `json:"ended,omitzero"` // of a command that was started
+	ChangedBase bool            `json:"-"`              // see [Call].Run; nothing was done
+}
+
+// CommandEnd is how a command ended.
+type CommandEnd struct {
+	Code   int    `json:"code"`            // exit code; -1 when a signal ended it or it is not known
+	Signal string `json:"signal,omitzero"` // "SIGKILL" and the like
+	Output int    `json:"output,omitzero"` // where in [Result].Text the output begins; 0 when there is none
 }
 
 // View is what the model saw of a file.
