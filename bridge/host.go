@@ -199,7 +199,7 @@ func (h *editorHost) Run(ctx context.Context, cmd host.Command) (host.Process, e
 		}
 		return nil, fmt.Errorf("the editor's terminal could not be opened: %w", err)
 	}
-	return &terminalProcess{terminal: t, timeout: cmd.Timeout, started: time.Now()}, nil
+	return &terminalProcess{terminal: t, timeout: cmd.Timeout, quiet: cmd.Quiet, started: time.Now()}, nil
 }
 
 // Bounds on what a terminal of the client may take when its command is ended.
@@ -209,13 +209,17 @@ const (
 	releaseWait = 300 * time.Millisecond
 )
 
-// errTimeout ends the wait for a command that has a time-out.
-var errTimeout = errors.New("time-out")
+// What ends the wait for a command before its end: its time is over, or it was silent for too long.
+var (
+	errTimeout = errors.New("time-out")
+	errQuiet   = errors.New("no output")
+)
 
 // terminalProcess is a command in a terminal of the client.
 type terminalProcess struct {
 	terminal terminal
 	timeout  time.Duration
+	quiet    time.Duration
 	started  time.Time
 	release  sync.Once
 	err      error
@@ -233,9 +237,10 @@ func (p *terminalProcess) Wait(ctx context.Context) (host.Exit, error) {
 		defer cancel()
 	}
 	exit := host.Exit{Code: -1}
-	ended, waitErr := p.terminal.Wait(waitCtx)
-	if waitCtx.Err() != nil {
-		exit.TimedOut = ctx.Err() == nil
+	ended, waitErr := p.waitSpeaking(waitCtx)
+	if quieted := errors.Is(waitErr, errQuiet); quieted || waitCtx.Err() != nil {
+		exit.Quieted = quieted && ctx.Err() == nil
+		exit.TimedOut = !quieted && ctx.Err() == nil
 		ended, waitErr = p.kill(ctx)
 	}
 	exit.Duration = time.Since(p.started)
@@ -263,14 +268,59 @@ func (p *terminalProcess) Wait(ctx context.Context) (host.Exit, error) {
 	switch {
 	case ctx.Err() != nil:
 		return exit, context.Cause(ctx)
-	case exit.TimedOut:
+	case exit.TimedOut, exit.Quieted:
 		return exit, nil
 	case waitErr != nil:
 		return exit, fmt.Errorf("it is not known how the command in the editor's terminal ended: %w", waitErr)
 	case !told:
-		return exit, errors.New("it is not known how the command ended: the editor gives neither exit code nor signal")
+		return exit, errors.New("it is not known how the command ended: the editor gives neither exit code nor signal; " +
+			"the person may have stopped it there")
 	}
 	return exit, nil
+}
+
+// waitSpeaking waits for the command's end, until ctx ends or it has written nothing for too long (errQuiet).
+func (p *terminalProcess) waitSpeaking(ctx context.Context) (acp.WaitForTerminalExitResponse, error) {
+	if p.quiet <= 0 {
+		return p.terminal.Wait(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel(nil)
+	watch.Go(func() {
+		if p.silent(ctx) {
+			cancel(errQuiet)
+		}
+	})
+	ended, err := p.terminal.Wait(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errQuiet) {
+		return ended, errQuiet
+	}
+	return ended, err
+}
+
+// silent watches the output until ctx ends, and tells when it has not changed for too long.
+func (p *terminalProcess) silent(ctx context.Context) bool {
+	tick := time.NewTicker(max(p.quiet/4, time.Millisecond))
+	defer tick.Stop()
+	last, since := "", p.started
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+		out, err := p.terminal.Output(ctx)
+		switch {
+		case err != nil: // the editor is asked again
+		case out.Output != last:
+			last, since = out.Output, time.Now()
+		case time.Since(since) >= p.quiet:
+			return ctx.Err() == nil
+		}
+	}
 }
 
 // graceFor is how long a client that nobody is in a hurry with may take.

@@ -293,6 +293,19 @@ func TestATimedOutCommandInATerminalSaysSo(t *testing.T) {
 	}
 }
 
+func TestASilentCommandInATerminalIsEndedAndSaysSo(t *testing.T) {
+	s := &shell{waits: make(chan acp.WaitForTerminalExitResponse, 1)}
+	h := inTerminal(t, func(acp.CreateTerminalRequest) (terminal, error) { return s, nil })
+	p, err := h.Run(t.Context(), host.Command{Line: "sleep 60", Quiet: 40 * time.Millisecond, Timeout: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exit, err := p.Wait(t.Context())
+	if err != nil || !exit.Quieted || exit.TimedOut || exit.Signal != "SIGKILL" || exit.Output != "hello\n" {
+		t.Errorf("exit %+v, %v", exit, err)
+	}
+}
+
 func TestADeclinedTerminalRunsTheCommandHereAndADoubtfulOneDoesNot(t *testing.T) {
 	h := inTerminal(t, func(acp.CreateTerminalRequest) (terminal, error) { return nil, acp.InternalError("no terminals today") })
 	p, err := h.Run(t.Context(), host.Command{Line: "echo here"})

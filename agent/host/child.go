@@ -23,6 +23,10 @@ type Child struct {
 // StartChild starts cmd. Its Stdin, Stdout and Stderr must be nil or files, and are the caller's to close. The caller must
 // call [Child.Stop].
 func StartChild(cmd *exec.Cmd) (*Child, error) {
+	if cmd.Env == nil {
+		cmd.Env = cmd.Environ()
+	}
+	mark(cmd)
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -54,6 +58,7 @@ func (c *Child) Stop(patience time.Duration) (code int, signal string) {
 			gone = await(c.exited, grace, nil)
 		}
 		c.group.kill() // while the program is not reaped, no other process can have its number
+		c.group.killEscaped()
 		gone = gone || await(c.exited, reapLimit, nil)
 		c.code, c.signal = -1, "SIGKILL"
 		if gone {

@@ -17,6 +17,7 @@ type collector struct {
 	mu      sync.Mutex
 	pending []byte // not yet handed on
 
+	heard   chan struct{} // something was read
 	more    chan struct{} // something is pending
 	full    chan struct{} // a whole piece is pending
 	space   chan struct{} // something was handed on
@@ -31,7 +32,7 @@ const maxPending = 1 << 20
 func collect(source io.Reader, ring *Ring, output func([]byte)) *collector {
 	c := &collector{
 		source: source, ring: ring, output: output,
-		more: make(chan struct{}, 1), full: make(chan struct{}, 1), space: make(chan struct{}, 1),
+		heard: make(chan struct{}, 1), more: make(chan struct{}, 1), full: make(chan struct{}, 1), space: make(chan struct{}, 1),
 		release: make(chan struct{}), read: make(chan struct{}), done: make(chan struct{}),
 	}
 	go c.readAll()
@@ -45,6 +46,7 @@ func (c *collector) readAll() {
 	for {
 		n, err := c.source.Read(buf)
 		if n > 0 {
+			notify(c.heard)
 			_, _ = c.ring.Write(buf[:n])
 			if c.output != nil {
 				c.add(buf[:n])

@@ -112,6 +112,7 @@ type Command struct {
 	Dir     string        // working folder; empty for the first root
 	Env     []string      // added to the host's clean environment, KEY=VALUE
 	Timeout time.Duration // 0 for none
+	Quiet   time.Duration // how long it may write nothing before it is ended; 0 for no such limit
 	// Output is called with each piece of combined output, in order, never concurrently. It may be nil.
 	Output func(chunk []byte)
 	// KeepBytes bounds the output kept for [Exit]: the head and the tail are kept, each half. 0 means 64 KiB.
@@ -134,6 +135,7 @@ type Exit struct {
 	Code     int    // exit code; -1 when a signal ended it or it never ended
 	Signal   string // "SIGKILL" and the like; empty for a normal exit
 	TimedOut bool
+	Quieted  bool   // ended because it wrote nothing for [Command].Quiet
 	Output   string // head and tail of the combined output, valid UTF-8, with a line saying what was left out between
 	Total    int64  // bytes of output in all
 	Duration time.Duration

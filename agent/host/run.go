@@ -22,6 +22,10 @@ const (
 // without a terminal in a session of its own, and reads from nothing. Its folder must be below a root and exist: it never
 // runs elsewhere.
 //
+// A command that is ended before it has ended by itself takes all that it started with it: its process group, and on Linux
+// also its session and what has left that (as daemons do), which is told by the variable WHERRY_RUN of its environment. A
+// program that leaves the group elsewhere, or the session and takes the variable out of its environment, is not found.
+//
 // [Process].Wait returns the context's cause together with the exit when its ctx ended.
 func (l *Local) Run(ctx context.Context, cmd Command) (Process, error) {
 	if err := l.need(CanRun, "commands"); err != nil {
@@ -44,6 +48,7 @@ func (l *Local) Run(ctx context.Context, cmd Command) (Process, error) {
 	child := shellCommand(l.shell, cmd.Line)
 	child.Dir = info.Path.Abs
 	child.Env = append(append(l.environ[:len(l.environ):len(l.environ)], "PWD="+info.Path.Abs), cmd.Env...)
+	mark(child)
 	detach(child)
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -113,32 +118,25 @@ func (p *process) supervise(pipe *os.File, cmd Command) {
 	}()
 	c := collect(pipe, NewRing(cmd.KeepBytes), cmd.Output) // ends with the pipe, which is closed below
 
-	var expired <-chan time.Time
-	if cmd.Timeout > 0 {
-		timer := time.NewTimer(cmd.Timeout)
-		defer timer.Stop()
-		expired = timer.C
-	}
-	timedOut, gone := false, true
-	select {
-	case <-exited:
-	case <-expired:
-		timedOut = true
-		gone = p.terminate(exited)
-	case <-p.stop:
+	why := p.wait(cmd, exited, c.heard)
+	gone := true
+	if why != endedItself {
 		gone = p.terminate(exited)
 	}
 	duration := time.Since(p.started)
 	close(c.release)
 	await(c.read, drain, p.stop)
-	left := gone && !timedOut && p.group.alive()
+	left := why == endedItself && p.group.alive()
 	p.group.kill() // background children; while the command is not reaped, no other process can have its number
+	if why != endedItself {
+		p.group.killEscaped()
+	}
 	await(c.read, grace, nil)
 	_ = pipe.Close() // a process that left the group may hold the other end
 	<-c.read
-	p.deliver(c, timedOut)
+	p.deliver(c, why == endedLate || why == endedQuiet)
 
-	p.exit = Exit{Code: -1, TimedOut: timedOut, Duration: duration, Output: c.ring.String(), Total: c.ring.Total(), Left: left}
+	p.exit = Exit{Code: -1, TimedOut: why == endedLate, Quieted: why == endedQuiet, Duration: duration, Output: c.ring.String(), Total: c.ring.Total(), Left: left}
 	if gone {
 		_ = p.cmd.Wait() // what matters of it is in ProcessState
 		p.exit.Code, p.exit.Signal = status(p.cmd.ProcessState)
@@ -148,10 +146,52 @@ func (p *process) supervise(pipe *os.File, cmd Command) {
 	}
 }
 
-// deliver waits until the receiver has all of the output. When the command is to be stopped, a receiver that does not
+// ending tells why a command ends.
+type ending int
+
+const (
+	endedItself ending = iota
+	endedLate          // over its time
+	endedQuiet         // without output for too long
+	endedStopped
+)
+
+// wait waits until the command has ended, or must be ended.
+func (p *process) wait(cmd Command, exited, heard <-chan struct{}) ending {
+	var expired, silent <-chan time.Time
+	if cmd.Timeout > 0 {
+		timer := time.NewTimer(cmd.Timeout)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	var quiet *time.Timer
+	if cmd.Quiet > 0 {
+		quiet = time.NewTimer(cmd.Quiet)
+		defer quiet.Stop()
+		silent = quiet.C
+	}
+	for {
+		select {
+		case <-exited:
+			return endedItself
+		case <-expired:
+			return endedLate
+		case <-p.stop:
+			return endedStopped
+		case <-heard:
+			if quiet != nil {
+				quiet.Reset(cmd.Quiet)
+			}
+		case <-silent:
+			return endedQuiet
+		}
+	}
+}
+
+// deliver waits until the receiver has all of the output. When the command had to be ended, a receiver that does not
 // return cannot hold that up: it is left behind.
-func (p *process) deliver(c *collector, timedOut bool) {
-	if !timedOut {
+func (p *process) deliver(c *collector, ended bool) {
+	if !ended {
 		select {
 		case <-c.done:
 			return

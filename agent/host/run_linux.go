@@ -42,6 +42,46 @@ func (g *group) alive() bool {
 	return alive
 }
 
+// escapedTries is how often what escaped is looked for: it may have started more meanwhile.
+const escapedTries = 3
+
+// killEscaped kills the processes that have left the command's session. They are told by the mark in the environment that
+// they began with.
+func (g *group) killEscaped() {
+	for range escapedTries {
+		found := false
+		eachProcess(func(p processStat) {
+			if p.pid != g.leader && p.state != 'Z' && p.session != g.leader {
+				found = g.killMarked(p.pid) || found
+			}
+		})
+		if !found {
+			return
+		}
+	}
+}
+
+// killMarked kills a process when it has the mark, and tells whether it did. The number cannot pass to another process
+// between the two.
+func (g *group) killMarked(pid int) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil || g.mark == "" {
+		return false
+	}
+	for entry := range bytes.SplitSeq(environ, []byte{0}) {
+		value, ok := bytes.CutPrefix(entry, []byte(markVar+"="))
+		if ok && (string(value) == g.mark || bytes.HasPrefix(value, []byte(g.mark+"/"))) {
+			return unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
+		}
+	}
+	return false
+}
+
 // processStat is what the system tells of a process.
 type processStat struct {
 	pid, group, session int

@@ -208,6 +208,18 @@ func TestACommandThatTakesTooLongIsEndedWithItsChildren(t *testing.T) {
 	}
 }
 
+func TestACommandThatSaysNothingForTooLongIsEndedAndOneThatGoesOnSpeakingIsNot(t *testing.T) {
+	l := newLocal(t, tempRoot(t))
+	exit := run(t, l, Command{Line: "echo begun; sleep 100", Quiet: 200 * time.Millisecond})
+	if !exit.Quieted || exit.TimedOut || exit.Code != -1 || exit.Signal != "SIGTERM" || exit.Output != "begun\n" {
+		t.Errorf("%+v", exit)
+	}
+	exit = run(t, l, Command{Line: "for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.1; done", Quiet: 600 * time.Millisecond})
+	if exit.Quieted || exit.Code != 0 {
+		t.Errorf("%+v", exit)
+	}
+}
+
 func TestACommandThatIgnoresTheRequestToEndIsKilledSoon(t *testing.T) {
 	dir := tempRoot(t)
 	l := newLocal(t, dir)

@@ -26,9 +26,14 @@ func shellCommand(shell, line string) *exec.Cmd { return exec.Command(shell, "-c
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 // group is the process group of a command, and where the system can tell, its whole session.
-type group struct{ leader int }
+type group struct {
+	leader int
+	mark   string // see [mark]
+}
 
-func newGroup(cmd *exec.Cmd) (*group, error) { return &group{leader: cmd.Process.Pid}, nil }
+func newGroup(cmd *exec.Cmd) (*group, error) {
+	return &group{leader: cmd.Process.Pid, mark: lookup(cmd.Env, markVar)}, nil
+}
 
 func (g *group) term()  { g.signal(syscall.SIGTERM) }
 func (g *group) kill()  { g.signal(syscall.SIGKILL) }

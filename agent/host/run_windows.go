@@ -64,9 +64,10 @@ func newGroup(cmd *exec.Cmd) (*group, error) {
 }
 
 // term does nothing: a process without a console cannot be asked to end.
-func (g *group) term()  {}
-func (g *group) kill()  { _ = windows.TerminateJobObject(g.job, 1) }
-func (g *group) close() { _ = windows.CloseHandle(g.job) }
+func (g *group) term()        {}
+func (g *group) kill()        { _ = windows.TerminateJobObject(g.job, 1) }
+func (g *group) killEscaped() {} // none can leave a job object
+func (g *group) close()       { _ = windows.CloseHandle(g.job) }
 
 // alive is not asked for here.
 func (g *group) alive() bool { return false }

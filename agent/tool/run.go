@@ -17,6 +17,7 @@ var runDescription string
 
 const (
 	runTimeout = 120 * time.Second // when the model does not say
+	runQuiet   = 300 * time.Second // likewise
 	runKeep    = 32 << 10          // bytes of output for the model
 )
 
@@ -24,6 +25,7 @@ type runArgs struct {
 	Command string `json:"command" jsonschema:"A line for the shell."`
 	Dir     string `json:"dir,omitzero" jsonschema:"The folder to run in; the working folder when left out."`
 	Timeout int    `json:"timeout,omitzero" min:"1" max:"3600" jsonschema:"Seconds until the command is ended; 120 when left out."`
+	Quiet   int    `json:"quiet,omitzero" min:"1" max:"3600" jsonschema:"Seconds without any output until the command is ended; 300 when left out."`
 }
 
 func runTool() Tool {
@@ -46,6 +48,10 @@ func prepareRun(ctx context.Context, env Env, args runArgs) (Call, error) {
 	if args.Timeout > 0 {
 		timeout = time.Duration(args.Timeout) * time.Second
 	}
+	quiet := runQuiet
+	if args.Quiet > 0 {
+		quiet = time.Duration(args.Quiet) * time.Second
+	}
 	class := approval.ClassExecute
 	if namesSecret(line) {
 		class = approval.ClassSecret
@@ -54,7 +60,8 @@ func prepareRun(ctx context.Context, env Env, args runArgs) (Call, error) {
 		shown: Presentation{Class: class, Title: oneLine(line), Kind: KindExecute,
 			Command: &CommandView{Line: line, Dir: place.Abs}},
 		run: func(ctx context.Context, out Output) Result {
-			return runCommand(ctx, env.Host, host.Command{Line: line, Dir: place.Abs, Timeout: timeout, KeepBytes: runKeep}, out)
+			cmd := host.Command{Line: line, Dir: place.Abs, Timeout: timeout, Quiet: quiet, KeepBytes: runKeep}
+			return runCommand(ctx, env.Host, cmd, out)
 		},
 	}, nil
 }
@@ -79,9 +86,17 @@ func runCommand(ctx context.Context, h host.Host, cmd host.Command, out Output) 
 	case exit.TimedOut:
 		result.Failed = true
 		result.Text = fmt.Sprintf("timed out after %ds and was ended; a longer timeout can be given, up to 3600", int(cmd.Timeout.Seconds()))
+	case exit.Quieted:
+		result.Failed = true
+		result.Text = fmt.Sprintf("ended after %.1fs, because it wrote nothing for %ds; it can be given longer with quiet, up to 3600",
+			took.Seconds(), int(cmd.Quiet.Seconds()))
 	case err != nil:
 		result.Failed = true
 		result.Text = "run: " + err.Error()
+	case exit.Signal != "" && process.Terminal() != "":
+		result.Failed = true
+		result.Text = fmt.Sprintf("ended by %s in the editor's terminal (%.1fs), most likely stopped by the person there: "+
+			"do not run it again without asking", exit.Signal, took.Seconds())
 	case exit.Signal != "":
 		result.Failed = true
 		result.Text = fmt.Sprintf("killed by %s (%.1fs)", exit.Signal, took.Seconds())

@@ -54,6 +54,12 @@ func TestACommandThatIsKilledTimedOutOrCannotRunHasFailed(t *testing.T) {
 	if !result.Failed {
 		t.Error("timed out, but not failed")
 	}
+	result = b.call("run", `{"command":"echo begun; sleep 50","quiet":1}`)
+	text := regexp.MustCompile(`after \d+\.\ds`).ReplaceAllString(result.Text, "after 1.0s")
+	wantText(t, text, "ended after 1.0s, because it wrote nothing for 1s; it can be given longer with quiet, up to 3600\n\nbegun")
+	if !result.Failed {
+		t.Error("ended for its silence, but not failed")
+	}
 	call, err := b.prepare("run", `{"command":"true"}`)
 	if err != nil {
 		t.Fatal(err)
