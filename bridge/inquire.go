@@ -180,7 +180,7 @@ func (f *face) inquireByChoice(ctx context.Context, q agent.Inquiry) (tool.Answe
 	answers := tool.Answers{Outcome: tool.Answered}
 	for i, question := range q.Questions {
 		f.mu.Lock()
-		call := callUpdate(q.Call, f.render.call(q.Call), acp.ToolCallPending)
+		call := f.render.callUpdate(q.Call, f.render.call(q.Call), acp.ToolCallPending)
 		f.mu.Unlock()
 		call.Title, call.Content = question.Text, []acp.ToolCallContent{acp.ToolText(asked(q.Questions[i : i+1]))}
 		req := acp.RequestPermissionRequest{SessionID: acp.SessionID(q.Session), ToolCall: call}
