@@ -23,11 +23,11 @@ const (
 // errAskTimeout is why an unanswered question was given up.
 var errAskTimeout = errors.New("nobody answered in time")
 
-// offered leaves out the tools that cannot work on this host.
-func offered(tools []tool.Tool, h host.Host) []tool.Tool {
+// offered leaves out the tools that cannot work on this host, and those that are for planning when it is not planned.
+func offered(tools []tool.Tool, h host.Host, planning bool) []tool.Tool {
 	var out []tool.Tool
 	for _, tl := range tools {
-		works := true
+		works := planning || !tl.Spec().Planning
 		for _, c := range tl.Spec().Needs {
 			works = works && h.Can(c)
 		}
@@ -85,11 +85,11 @@ func (t *turn) call(ctx context.Context, tl tool.Tool, c session.CallRequested) 
 	if _, err := t.s.guard.Arguments(c.Args); err != nil {
 		return t.done(ctx, c, session.CallFailed, tool.Failure(sentence(err.Error())))
 	}
-	env := tool.Env{Host: t.host, Views: t.s, Plan: t.s}
 	for range maxAttempts {
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // the turn's end closes the call
 		}
+		env := tool.Env{Host: t.host, Views: t.s, Plan: t.s, AfterPlan: t.s.afterPlan()}
 		prepared, err := tl.Prepare(ctx, env, c.Args)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -141,6 +141,9 @@ func (t *turn) call(ctx context.Context, tl tool.Tool, c session.CallRequested) 
 
 // gate decides whether the call may run. It gives the rule that allows it, or why it is refused.
 func (t *turn) gate(ctx context.Context, c session.CallRequested, p tool.Presentation) (rule, refused string, err error) {
+	if why := t.submittedBefore(p); why != "" {
+		return "", why, nil
+	}
 	d := t.s.policy().Decide(approval.Subject{Tool: c.Tool, Class: p.Class, Stale: p.Stale})
 	switch d.Verdict {
 	case approval.Allow:
@@ -193,7 +196,11 @@ func (t *turn) permission(
 	data[0] = said
 	keep, done := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer done()
-	if err := t.s.record(keep, data...); err != nil {
+	record := t.s.record
+	if said.Answer == session.Allowed && p.Class == approval.ClassPlan {
+		record = t.s.recordAfterPlan
+	}
+	if err := record(keep, data...); err != nil {
 		return "", "", err // not stored is not answered
 	}
 	if ctx.Err() != nil {
@@ -209,6 +216,9 @@ func (t *turn) permission(
 		refused = "The person refused this."
 		if said.Reason != "" {
 			refused = "The person refused this, saying: " + said.Reason
+		}
+		if p.Class == approval.ClassPlan {
+			refused += t.notApproved(p)
 		}
 		return "", refused, nil
 	}
@@ -231,7 +241,7 @@ func (t *turn) done(ctx context.Context, c session.CallRequested, status session
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	data := []session.Data{session.CallDone{Call: c.Call, Status: status, Result: r}}
-	if r.SetsPlan && !r.Failed {
+	if r.SetsPlan && !r.Failed && !slices.Equal(r.Plan, t.s.Entries()) {
 		data = append(data, session.PlanChanged{Entries: r.Plan})
 	}
 	return t.s.record(ctx, data...)

@@ -21,32 +21,34 @@ type Command struct {
 	Hint        string // what may follow the name; empty when nothing does
 }
 
-// command is a Command with what it does: exactly one of answer and prompt.
+// command is a Command with what it does.
 type command struct {
 	Command
 	// answer gives Markdown for the person. Its error is for the person, too: a sentence.
 	answer func(ctx context.Context, t *turn, args string) (string, error)
-	// prompt gives what the model gets.
+	// prompt gives what the model gets; begin, which may be nil, is done before. When both answer and prompt are there, a
+	// command with something after its name is a prompt.
 	prompt func(args string) string
+	begin  func(ctx context.Context, t *turn) error
 }
 
 // commands are wherry's own.
 func commands() []command {
 	return []command{
-		{Command{"help", "What you can say here", ""}, help, nil},
-		{Command{"status", "This session: folder, model, mode, context", ""}, status, nil},
-		{Command{"model", "Show the models, or choose one", "PROVIDER/NAME"}, choose(SettingModel), nil},
-		{Command{"mode", "Show the modes, or choose what may be done unasked", "off | ask | edits | auto"}, choose(SettingMode), nil},
-		{Command{"effort", "Show or choose how much the model reasons", "LEVEL"}, choose(SettingThought), nil},
-		{Command{"plan", "Show the plan", ""}, showPlan, nil},
-		{Command{"cost", "Show the tokens used and what they cost", ""}, cost, nil},
-		{Command{"tools", "Show what the model can do here", ""}, showTools, nil},
-		{Command{"mcp", "Show the MCP servers, or start one anew", "restart NAME"}, showServers, nil},
-		{Command{"sessions", "Show the newest sessions of this folder", ""}, showSessions, nil},
-		{Command{"rename", "Give this session a title", "TITLE"}, rename, nil},
-		{Command{"compact", "Put a summary in place of the conversation so far, to make room", "what to keep above all"}, compactConversation, nil},
-		{Command{"clear", "Have the model forget the conversation so far", ""}, clearConversation, nil},
-		{Command{"init", "Write an AGENTS.md for this folder", "what to mind"}, nil, initPrompt},
+		{Command: Command{"help", "What you can say here", ""}, answer: help},
+		{Command: Command{"status", "This session: folder, model, mode, context", ""}, answer: status},
+		{Command: Command{"model", "Show the models, or choose one", "PROVIDER/NAME"}, answer: choose(SettingModel)},
+		{Command: Command{"mode", "Show the modes, or choose what may be done unasked", "off | plan | ask | edits | auto"}, answer: choose(SettingMode)},
+		{Command: Command{"effort", "Show or choose how much the model reasons", "LEVEL"}, answer: choose(SettingThought)},
+		{Command: Command{"plan", "Show the plan, or plan a piece of work before it is begun", "what to plan"}, answer: showPlan, prompt: planPrompt, begin: beginPlan},
+		{Command: Command{"cost", "Show the tokens used and what they cost", ""}, answer: cost},
+		{Command: Command{"tools", "Show what the model can do here", ""}, answer: showTools},
+		{Command: Command{"mcp", "Show the MCP servers, or start one anew", "restart NAME"}, answer: showServers},
+		{Command: Command{"sessions", "Show the newest sessions of this folder", ""}, answer: showSessions},
+		{Command: Command{"rename", "Give this session a title", "TITLE"}, answer: rename},
+		{Command: Command{"compact", "Put a summary in place of the conversation so far, to make room", "what to keep above all"}, answer: compactConversation},
+		{Command: Command{"clear", "Have the model forget the conversation so far", ""}, answer: clearConversation},
+		{Command: Command{"init", "Write an AGENTS.md for this folder", "what to mind"}, prompt: initPrompt},
 	}
 }
 
@@ -78,17 +80,28 @@ func commandOf(prompt []session.Block) (c command, args string, ok bool) {
 	if i < 0 {
 		return command{}, "", false
 	}
-	return all[i], args, true
+	c = all[i]
+	if c.prompt != nil && args != "" {
+		c.answer = nil
+	} else if c.answer != nil {
+		c.prompt = nil
+	}
+	return c, args, true
 }
 
 // answer runs a command in place of the model.
 func (t *turn) answer(ctx context.Context, c command, args string) error {
 	text, err := c.answer(ctx, t, args)
+	return t.reply(ctx, text, err)
+}
+
+// reply is what the person sees of a command: its text, or why it failed.
+func (t *turn) reply(ctx context.Context, text string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		t.s.agent.log.Debug("a command failed", "session", t.s.id, "command", c.Name, "error", err)
+		t.s.agent.log.Debug("a command failed", "session", t.s.id, "command", t.command.Name, "error", err)
 		text = sentence(err.Error())
 	}
 	return t.s.record(ctx, session.CommandAnswered{Message: session.NewMessageID(), Text: text})
@@ -198,7 +211,7 @@ func showPlan(_ context.Context, t *turn, _ string) (string, error) {
 	s := t.s
 	entries := s.Entries()
 	if len(entries) == 0 {
-		return "There is no plan.", nil
+		return "There is no plan. Say `/plan` and a piece of work to have it planned before anything is done.", nil
 	}
 	marks := map[tool.PlanStatus]string{tool.PlanPending: " ", tool.PlanInProgress: "~", tool.PlanCompleted: "x"}
 	var b strings.Builder

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wherry-acp/wherry/agent/approval"
 	"github.com/wherry-acp/wherry/agent/mcp"
 	"github.com/wherry-acp/wherry/agent/tool"
 )
@@ -76,7 +77,7 @@ func (sv *servers) wait(ctx context.Context) {
 
 // tools are what the model can use now: the agent's own, and those of the servers.
 func (s *Session) tools() []tool.Tool {
-	all := offered(s.agent.opts.Tools, s.hostNow())
+	all := offered(s.agent.opts.Tools, s.hostNow(), s.Mode() == approval.ModePlan)
 	if set := s.servers.now(); set != nil {
 		all = append(all, set.Tools()...)
 	}

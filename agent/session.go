@@ -37,9 +37,11 @@ type Session struct {
 	servers servers
 	untold  untold
 
+	modes  sync.Mutex                      // one change of the mode at a time
 	mu     sync.Mutex                      // guards the rest, and keeps storing and showing in one order
 	mode   approval.Mode                   // of this process, in place of the stored one; empty for none
 	edits  bool                            // every edit was allowed in this process
+	after  approval.Mode                   // that plan mode leads back to in this process, when it is not a stored one
 	tail   map[string]session.MessageDelta // what has been shown of messages and is not stored yet
 	events []session.Event
 	state  session.State
@@ -144,19 +146,32 @@ func (s *Session) SetMode(ctx context.Context, mode approval.Mode) error {
 		return err
 	}
 	defer s.release(ctx)
+	s.modes.Lock()
+	defer s.modes.Unlock()
 	s.mu.Lock()
 	before, edits := s.mode, s.edits
+	c := session.Configured{Mode: mode}
+	if mode == approval.ModePlan {
+		if c.Before = s.state.Mode; c.Before == approval.ModePlan {
+			c.Before = s.state.Before
+		}
+	} else { // a plan is for one piece of work, and not what the next session begins with
+		// The option says that the person chose it, and the next session in the folder begins with it.
+		c.Options = map[string]string{string(SettingMode): string(mode)}
+	}
 	s.mode, s.edits = mode, false // at no moment holds the stored mode that this process was told to leave aside
 	s.mu.Unlock()
-	// The option says that the person chose it, and the next session in the folder begins with it.
-	err := s.record(ctx, session.Configured{Mode: mode, Options: map[string]string{string(SettingMode): string(mode)}})
+	err := s.record(ctx, c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
 		s.mode, s.edits = before, edits
 		return err
 	}
-	s.mode = ""
+	s.mode, s.after = "", ""
+	if mode == approval.ModePlan {
+		s.after = before
+	}
 	return nil
 }
 
@@ -387,7 +402,7 @@ func (s *Session) hostNow() host.Host {
 func (s *Session) policy() approval.Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := approval.Policy{Mode: s.effectiveMode(), SessionEdits: s.state.Edits}
+	p := approval.Policy{Mode: s.effectiveMode(), SessionEdits: s.state.Edits, After: s.modeAfterPlan()}
 	if s.mode != "" {
 		p.SessionEdits = s.edits
 	}

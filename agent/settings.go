@@ -99,6 +99,8 @@ func (s *Session) modeSetting() Setting {
 		switch m {
 		case approval.ModeOff:
 			c.Name, c.Description = "Read only", "Reads the folder; writes and runs nothing"
+		case approval.ModePlan:
+			c.Name, c.Description = "Plan", "Reads the folder and makes a plan; nothing is done before you approve it"
 		case approval.ModeAsk:
 			c.Name, c.Description = "Ask", "Asks before every edit and every command"
 		case approval.ModeEdits:

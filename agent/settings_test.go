@@ -113,7 +113,7 @@ func TestWhatCannotBeChosenIsRefusedWithTheReason(t *testing.T) {
 		says  string
 	}{
 		{"speed", "fast", `there is no setting "speed"; there are mode, model, busy`},
-		{SettingMode, "wild", `mode cannot be "wild"; it can be off, ask, edits, auto`},
+		{SettingMode, "wild", `mode cannot be "wild"; it can be off, plan, ask, edits, auto`},
 		{SettingModel, "c/far", "the model c/far is not available: set C_API_KEY"},
 		{SettingModel, "c/none", "x: no such model"},
 		{SettingThought, "high", `there is no setting "thought"; there are mode, model, busy`},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/wherry-acp/wherry/agent/approval"
 	"github.com/wherry-acp/wherry/agent/host"
 	"github.com/wherry-acp/wherry/agent/model"
 	"github.com/wherry-acp/wherry/agent/tool"
@@ -22,6 +23,7 @@ type environment struct {
 	Platform string
 	Down     string // MCP servers that cannot be used
 	Privacy  string // what placeholders are
+	Planning bool   // the session is in mode plan
 	tools    map[string]bool
 }
 
@@ -38,7 +40,7 @@ type offer struct {
 
 func (t *turn) offer() (offer, error) {
 	o := offer{tools: t.s.tools()}
-	env := environment{Down: strings.Join(t.s.downServers(), ", ")}
+	env := environment{Down: strings.Join(t.s.downServers(), ", "), Planning: t.s.Mode() == approval.ModePlan}
 	if !t.model.Info().Offline {
 		env.Privacy = t.s.guard.Instructions()
 	}

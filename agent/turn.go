@@ -75,10 +75,11 @@ type turn struct {
 	args    string  // of the command
 	steered []*Pending
 	// shortened says that the conversation was shortened because the provider found it too long.
-	shortened bool
-	host      host.Host // as it was when the turn began
-	model     model.Model
-	result    TurnResult
+	shortened    bool
+	refusedPlans []string  // digests
+	host         host.Host // as it was when the turn began
+	model        model.Model
+	result       TurnResult
 	// unreported is an estimate of what requests used whose provider does not count.
 	unreported model.Usage
 	unsaved    error // the end could not be stored
@@ -165,6 +166,11 @@ func (t *turn) loop(ctx context.Context) error {
 	s := t.s
 	if t.command.answer != nil {
 		return t.answer(ctx, t.command, t.args)
+	}
+	if t.command.begin != nil {
+		if err := t.command.begin(ctx, t); err != nil {
+			return t.reply(ctx, "", err)
+		}
 	}
 	state := s.State()
 	t.host = s.hostNow()

@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -103,20 +104,7 @@ func (f *face) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) 
 	if exceptional(q) {
 		call.Content = append(call.Content, acp.ToolText(q.Reason))
 	}
-	req := acp.RequestPermissionRequest{
-		SessionID: acp.SessionID(q.Session), ToolCall: call,
-		Options: []acp.PermissionOption{{OptionID: optionOnce, Name: "Allow", Kind: acp.PermissionAllowOnce}},
-	}
-	for _, scope := range q.Scopes {
-		if scope == approval.ScopeSession {
-			req.Options = append(req.Options, acp.PermissionOption{
-				OptionID: optionSession, Name: "Allow every write this session", Kind: acp.PermissionAllowAlways,
-			})
-		}
-	}
-	req.Options = append(req.Options, acp.PermissionOption{
-		OptionID: optionReject, Name: "Reject", Kind: acp.PermissionRejectOnce,
-	})
+	req := acp.RequestPermissionRequest{SessionID: acp.SessionID(q.Session), ToolCall: call, Options: options(q)}
 	resp, err := f.client.RequestPermission(ctx, req)
 	if err != nil {
 		return agent.Answer{}, err
@@ -138,6 +126,32 @@ func (f *face) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) 
 		answer.Cancelled = true
 	}
 	return answer, nil
+}
+
+// options are what the person can choose from, in words that say what is then allowed.
+func options(q agent.Question) []acp.PermissionOption {
+	once, session, reject := "Allow", "Allow every write this session", "Reject"
+	if v := q.Presentation.Plan; v != nil {
+		once, session, reject = "Approve, and "+afterPlan(v.After), "Approve, and allow every write this session", "Keep planning"
+	}
+	out := []acp.PermissionOption{{OptionID: optionOnce, Name: once, Kind: acp.PermissionAllowOnce}}
+	if slices.Contains(q.Scopes, approval.ScopeSession) {
+		out = append(out, acp.PermissionOption{OptionID: optionSession, Name: session, Kind: acp.PermissionAllowAlways})
+	}
+	return append(out, acp.PermissionOption{OptionID: optionReject, Name: reject, Kind: acp.PermissionRejectOnce})
+}
+
+// afterPlan says what a mode means that follows a plan.
+func afterPlan(mode approval.Mode) string {
+	switch mode {
+	case approval.ModeOff:
+		return "leave the session read-only"
+	case approval.ModeEdits:
+		return "edit files unasked (mode edits)"
+	case approval.ModeAuto:
+		return "edit files and run commands unasked (mode auto)"
+	}
+	return "ask before every edit and command"
 }
 
 // exceptional tells whether the reason of a question is more than the mode, which the client shows itself.

@@ -175,6 +175,9 @@ func presentation(p tool.Presentation) []acp.ToolCallContent {
 	if c := p.Command; c != nil {
 		out = append(out, acp.ToolText("In "+c.Dir+":\n\n"+fenced("sh", c.Line)))
 	}
+	if v := p.Plan; v != nil {
+		out = append(out, acp.ToolText(proposed(*v)))
+	}
 	if len(p.Questions) > 0 {
 		out = append(out, acp.ToolText(asked(p.Questions)))
 	}
@@ -229,8 +232,8 @@ func (r *renderer) done(d session.CallDone) []acp.SessionUpdate {
 // result is what is left to see of an ended call: its diffs, its terminal or its text, its pictures, and what went wrong.
 func (r *renderer) result(c *shownCall, d session.CallDone) []acp.ToolCallContent {
 	var out []acp.ToolCallContent
-	if len(c.p.Diffs) > 0 {
-		out = presentation(tool.Presentation{Diffs: c.p.Diffs})
+	if len(c.p.Diffs) > 0 || c.p.Plan != nil {
+		out = presentation(tool.Presentation{Diffs: c.p.Diffs, Plan: c.p.Plan})
 	}
 	terminal := c.terminal
 	if r.drawn(c) && d.Result.Ended != nil {
@@ -255,20 +258,6 @@ func (r *renderer) result(c *shownCall, d session.CallDone) []acp.ToolCallConten
 	}
 	for _, image := range d.Result.Images {
 		out = append(out, acp.ToolCallBlock{Content: acp.Image(image.MIMEType, image.Data)})
-	}
-	return out
-}
-
-func plan(entries []tool.PlanEntry) acp.Plan {
-	out := acp.Plan{Entries: make([]acp.PlanEntry, 0, len(entries))}
-	for _, e := range entries {
-		priority := acp.PlanEntryPriority(e.Priority)
-		if !priority.Known() {
-			priority = acp.PlanPriorityMedium
-		}
-		out.Entries = append(out.Entries, acp.PlanEntry{
-			Content: e.Content, Priority: priority, Status: acp.PlanEntryStatus(e.Status),
-		})
 	}
 	return out
 }

@@ -8,18 +8,19 @@ type Mode string
 // The modes.
 const (
 	ModeOff   Mode = "off"   // nothing is written and nothing is run
+	ModePlan  Mode = "plan"  // likewise, until a person approves a plan
 	ModeAsk   Mode = "ask"   // every write and every command asks
 	ModeEdits Mode = "edits" // file edits inside the roots run unasked, commands ask
 	ModeAuto  Mode = "auto"  // edits and commands inside the roots run unasked
 )
 
 // Modes are all modes, strictest first.
-func Modes() []Mode { return []Mode{ModeOff, ModeAsk, ModeEdits, ModeAuto} }
+func Modes() []Mode { return []Mode{ModeOff, ModePlan, ModeAsk, ModeEdits, ModeAuto} }
 
-// Valid tells whether m is one of the four modes.
+// Valid tells whether m is one of the modes.
 func (m Mode) Valid() bool {
 	switch m {
-	case ModeOff, ModeAsk, ModeEdits, ModeAuto:
+	case ModeOff, ModePlan, ModeAsk, ModeEdits, ModeAuto:
 		return true
 	}
 	return false
@@ -38,6 +39,8 @@ const (
 	ClassSecret    Class = "secret"    // reads or writes a file that usually holds secrets
 	ClassServer    Class = "server"    // calls a tool of an MCP server whose word does not count
 	ClassProtected Class = "protected" // changes a file that runs code or configures tools: .git, hooks, editor settings
+	ClassWiden     Class = "widen"     // adds a folder to those of the session
+	ClassPlan      Class = "plan"      // begins the work that a plan says, out of mode plan
 )
 
 // Scope is how long an approval lasts.
@@ -46,7 +49,7 @@ type Scope string
 // The scopes.
 const (
 	ScopeOnce    Scope = "once"
-	ScopeSession Scope = "session" // edits only: every later edit of ClassEdit in this session
+	ScopeSession Scope = "session" // every later edit of ClassEdit in this session; offered for an edit or a plan
 )
 
 // Subject is what is decided on.
@@ -60,6 +63,7 @@ type Subject struct {
 type Policy struct {
 	Mode         Mode
 	SessionEdits bool // the person allowed every edit of this session
+	After        Mode // in mode plan, the mode that the session has once a plan is approved
 }
 
 // Verdict is the gate's answer.

@@ -3,16 +3,17 @@ package approval
 // Decide tells whether a call may run, is refused, or needs a person's word. It is pure: the same policy and subject give
 // the same decision. It fails closed: a mode or a class that it does not know is refused.
 //
-//	class              off      ask      edits    auto
-//	read, note         allow    allow    allow    allow
-//	edit               refuse   ask      allow    allow
-//	edit, stale        refuse   ask      ask      ask
-//	execute, network   refuse   ask      ask      allow
-//	server             refuse   ask      ask      ask
-//	secret, protected  refuse   ask      ask      ask
+//	class              off      plan     ask      edits    auto
+//	read, note         allow    allow    allow    allow    allow
+//	edit               refuse   refuse   ask      allow    allow
+//	edit, stale        refuse   refuse   ask      ask      ask
+//	execute, network   refuse   refuse   ask      ask      allow
+//	server             refuse   refuse   ask      ask      ask
+//	secret, protected  refuse   refuse   ask      ask      ask
+//	widen, plan        refuse   ask      ask      ask      ask
 //
 // SessionEdits turns "edit" in mode ask into allow and nothing else. [ScopeSession] is offered where it would do that:
-// for an edit in mode ask that is not stale.
+// for an edit in mode ask that is not stale, and for a plan after which the mode is ask.
 func (p Policy) Decide(s Subject) Decision {
 	if !p.Mode.Valid() {
 		return refuse("no valid mode is set: nothing is allowed")
@@ -22,12 +23,24 @@ func (p Policy) Decide(s Subject) Decision {
 		return allow("reads inside the roots")
 	case ClassNote:
 		return allow("changes only the conversation")
-	case ClassEdit, ClassExecute, ClassNetwork, ClassServer, ClassSecret, ClassProtected:
+	case ClassEdit, ClassExecute, ClassNetwork, ClassServer, ClassSecret, ClassProtected, ClassWiden, ClassPlan:
 	default:
 		return refuse("the call's kind of effect is not known: it is not allowed")
 	}
 	if p.Mode == ModeOff {
 		return refuse(offReason(s.Class))
+	}
+	switch s.Class {
+	case ClassWiden:
+		return ask("a further folder: asked every time")
+	case ClassPlan:
+		if p.Mode == ModePlan && p.After == ModeAsk {
+			return ask("a plan is approved by a person", ScopeSession)
+		}
+		return ask("a plan is approved by a person")
+	}
+	if p.Mode == ModePlan {
+		return refuse("mode plan: nothing is written or run before the person has approved a plan")
 	}
 	switch s.Class {
 	case ClassEdit:
@@ -72,6 +85,10 @@ func offReason(c Class) string {
 		return "mode off: no other machine is reached"
 	case ClassSecret:
 		return "mode off: files that usually hold secrets are not touched"
+	case ClassWiden:
+		return "mode off: the session keeps to its folders"
+	case ClassPlan:
+		return "mode off: no work is begun"
 	default:
 		return "mode off: nothing is written"
 	}

@@ -8,16 +8,18 @@ import (
 // The whole table, written out by hand: for each class and mode the verdict for
 // {fresh, fresh + session edits, stale, stale + session edits}; S is ask with the session scope, Q ask once, A allow, R refuse.
 var table = map[Class]map[Mode]string{
-	ClassRead:      {ModeOff: "AAAA", ModeAsk: "AAAA", ModeEdits: "AAAA", ModeAuto: "AAAA"},
-	ClassNote:      {ModeOff: "AAAA", ModeAsk: "AAAA", ModeEdits: "AAAA", ModeAuto: "AAAA"},
-	ClassEdit:      {ModeOff: "RRRR", ModeAsk: "SAQQ", ModeEdits: "AAQQ", ModeAuto: "AAQQ"},
-	ClassExecute:   {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "AAAA"},
-	ClassNetwork:   {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "AAAA"},
-	ClassServer:    {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
-	ClassSecret:    {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
-	ClassProtected: {ModeOff: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
-	"teleport":     {ModeOff: "RRRR", ModeAsk: "RRRR", ModeEdits: "RRRR", ModeAuto: "RRRR"},
-	"":             {ModeOff: "RRRR", ModeAsk: "RRRR", ModeEdits: "RRRR", ModeAuto: "RRRR"},
+	ClassRead:      {ModeOff: "AAAA", ModePlan: "AAAA", ModeAsk: "AAAA", ModeEdits: "AAAA", ModeAuto: "AAAA"},
+	ClassNote:      {ModeOff: "AAAA", ModePlan: "AAAA", ModeAsk: "AAAA", ModeEdits: "AAAA", ModeAuto: "AAAA"},
+	ClassEdit:      {ModeOff: "RRRR", ModePlan: "RRRR", ModeAsk: "SAQQ", ModeEdits: "AAQQ", ModeAuto: "AAQQ"},
+	ClassExecute:   {ModeOff: "RRRR", ModePlan: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "AAAA"},
+	ClassNetwork:   {ModeOff: "RRRR", ModePlan: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "AAAA"},
+	ClassServer:    {ModeOff: "RRRR", ModePlan: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
+	ClassSecret:    {ModeOff: "RRRR", ModePlan: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
+	ClassProtected: {ModeOff: "RRRR", ModePlan: "RRRR", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
+	ClassWiden:     {ModeOff: "RRRR", ModePlan: "QQQQ", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
+	ClassPlan:      {ModeOff: "RRRR", ModePlan: "QQQQ", ModeAsk: "QQQQ", ModeEdits: "QQQQ", ModeAuto: "QQQQ"},
+	"teleport":     {ModeOff: "RRRR", ModePlan: "RRRR", ModeAsk: "RRRR", ModeEdits: "RRRR", ModeAuto: "RRRR"},
+	"":             {ModeOff: "RRRR", ModePlan: "RRRR", ModeAsk: "RRRR", ModeEdits: "RRRR", ModeAuto: "RRRR"},
 }
 
 func code(d Decision) string {
@@ -48,6 +50,21 @@ func TestEveryCombinationOfModeClassStaleAndSessionIsDecidedAsTheTableSays(t *te
 			if want := modes[mode]; got != want {
 				t.Errorf("class %q, mode %s: got %s, want %s", class, mode, got, want)
 			}
+		}
+	}
+}
+
+func TestEveryEditCanBeAllowedWithAPlanOnlyIfEditsAreAskedAfterIt(t *testing.T) {
+	for _, after := range append(Modes(), "") {
+		want := "Q"
+		if after == ModeAsk {
+			want = "S"
+		}
+		if got := code(Policy{Mode: ModePlan, After: after}.Decide(Subject{Class: ClassPlan})); got != want {
+			t.Errorf("after the plan the mode is %q: got %s, want %s", after, got, want)
+		}
+		if got := code(Policy{Mode: ModePlan, After: after}.Decide(Subject{Class: ClassEdit})); got != "R" {
+			t.Errorf("an edit before the plan is approved: %s", got)
 		}
 	}
 }

@@ -275,7 +275,7 @@ func TestAMistakeIsToldWithItsPlaceAndFailsClosed(t *testing.T) {
 		{"nothing like it", "qwertyuiop = 1\n", `:1:1: there is no key "qwertyuiop"`},
 		{"a key in the wrong place", "[providers.openai]\napi_key = \"sk-canary\"\n", "API keys are not kept in this file: run `wherry setup`"},
 		{"the wrong type", "model = 3\n", `:1:9: model has a value of the wrong type`},
-		{"a wrong word", "mode = \"edit\"\n", `:1:1: mode: "edit" is not one of off, ask, edits, auto; did you mean "edits"?`},
+		{"a wrong word", "mode = \"edit\"\n", `:1:1: mode: "edit" is not one of off, plan, ask, edits, auto; did you mean "edits"?`},
 		{"no TOML", "mode = \n", ":1:8: "},
 		{"twice", "mode = \"ask\"\nmode = \"auto\"\n", ":2:1: "},
 		{"a relative path", "log = \"x.log\"\n", `:1:1: log: "x.log" is a relative path`},

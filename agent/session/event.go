@@ -45,8 +45,11 @@ type Titled struct {
 
 // Configured changes what the session works with. Empty fields are unchanged.
 type Configured struct {
-	Mode  approval.Mode `json:"mode,omitzero"`
-	Model string        `json:"model,omitzero"`
+	Mode approval.Mode `json:"mode,omitzero"`
+	// Before is the mode to go back to once a plan is approved, when Mode is [approval.ModePlan].
+	Before approval.Mode `json:"before,omitzero"`
+
+	Model string `json:"model,omitzero"`
 	// Options are further choices, by name; those that are not named are unchanged, an empty value takes one back.
 	Options map[string]string `json:"options,omitzero"`
 	// Edits is set when the person allowed every edit of this session.

@@ -22,7 +22,8 @@ type State struct {
 	Title    string
 	TitledBy string // "prompt", "model" or "person"
 	Mode     approval.Mode
-	Model    string // provider/name
+	Before   approval.Mode // the one to go back to once a plan is approved; empty unless Mode is [approval.ModePlan] and it is known
+	Model    string        // provider/name
 	// Options are further choices, by name. Those never made are not there.
 	Options map[string]string
 	// Edits says that the person allowed every edit of this session. Choosing a mode takes it back.
@@ -69,7 +70,7 @@ func (s *State) Apply(e Event) {
 		}
 	case Configured:
 		if d.Mode != "" {
-			s.Mode, s.Edits = d.Mode, false
+			s.Mode, s.Before, s.Edits = d.Mode, d.Before, false
 		}
 		if d.Model != "" {
 			s.Model = d.Model
@@ -168,7 +169,7 @@ func (s *State) done(d CallDone) {
 func (s *State) unknown(d Unknown) {
 	if d.Name == KindConfigured {
 		s.Edits = false
-		if s.Mode != approval.ModeOff {
+		if s.Mode != approval.ModeOff && s.Mode != approval.ModePlan {
 			s.Mode = approval.ModeAsk
 		}
 	}

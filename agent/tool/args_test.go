@@ -92,9 +92,10 @@ func TestEverySchemaSaysWhatTheDecoderTakes(t *testing.T) {
 		"view": `{"path":"a","from":1,"lines":2}`, "list": `{"path":"a"}`, "find": `{"pattern":"a","path":"b"}`,
 		"search": `{"pattern":"a","path":"b","regex":true,"ignore_case":true,"include":"*.go"}`,
 		"create": `{"path":"a","content":"","overwrite":true}`, "edit": `{"path":"a","edits":[{"old":"a","new":"b","all":true}]}`,
-		"run":  `{"command":"a","dir":"b","timeout":1,"quiet":1}`,
-		"plan": `{"entries":[{"content":"a","status":"pending","priority":"low"}]}`,
-		"ask":  `{"questions":[{"question":"a","options":[{"label":"b","description":"c"},{"label":"d"}],"several":true}]}`,
+		"run":         `{"command":"a","dir":"b","timeout":1,"quiet":1}`,
+		"plan":        `{"entries":[{"content":"a","status":"pending","priority":"low"}]}`,
+		"submit_plan": `{"plan":"a","entries":[{"content":"a"}]}`,
+		"ask":         `{"questions":[{"question":"a","options":[{"label":"b","description":"c"},{"label":"d"}],"several":true}]}`,
 	}
 	tools := Builtin()
 	if len(tools) != len(examples) {

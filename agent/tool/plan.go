@@ -29,12 +29,32 @@ func planTool() Tool {
 }
 
 func preparePlan(_ context.Context, _ Env, args planArgs) (Call, error) {
-	if len(args.Entries) > maxPlan {
-		return nil, fmt.Errorf("the plan has %d tasks: at most %d are allowed, so join some", len(args.Entries), maxPlan)
+	entries, err := planEntries(args.Entries)
+	if err != nil {
+		return nil, err
 	}
-	entries := make([]PlanEntry, len(args.Entries))
 	done := 0
-	for i, entry := range args.Entries {
+	for _, entry := range entries {
+		if entry.Status == PlanCompleted {
+			done++
+		}
+	}
+	summary := fmt.Sprintf("(%d tasks, %d done)", len(entries), done)
+	return &prepared{
+		shown: Presentation{Class: approval.ClassNote, Title: "Plan " + summary, Kind: KindThink},
+		run: func(context.Context, Output) Result {
+			return Result{Text: "plan set " + summary, Plan: entries, SetsPlan: true}
+		},
+	}, nil
+}
+
+// planEntries checks and completes the tasks of a plan.
+func planEntries(args []planEntryArgs) ([]PlanEntry, error) {
+	if len(args) > maxPlan {
+		return nil, fmt.Errorf("the plan has %d tasks: at most %d are allowed, so join some", len(args), maxPlan)
+	}
+	entries := make([]PlanEntry, len(args))
+	for i, entry := range args {
 		content := strings.Join(strings.Fields(entry.Content), " ")
 		if content == "" {
 			return nil, fmt.Errorf(`"entries[%d].content" is empty: say what the task is`, i)
@@ -46,15 +66,6 @@ func preparePlan(_ context.Context, _ Env, args planArgs) (Call, error) {
 		if entries[i].Priority == "" {
 			entries[i].Priority = "medium"
 		}
-		if entries[i].Status == PlanCompleted {
-			done++
-		}
 	}
-	summary := fmt.Sprintf("(%d tasks, %d done)", len(entries), done)
-	return &prepared{
-		shown: Presentation{Class: approval.ClassNote, Title: "Plan " + summary, Kind: KindThink},
-		run: func(context.Context, Output) Result {
-			return Result{Text: "plan set " + summary, Plan: entries, SetsPlan: true}
-		},
-	}, nil
+	return entries, nil
 }

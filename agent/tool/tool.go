@@ -27,6 +27,7 @@ type Spec struct {
 	Schema      json.RawMessage // JSON Schema of the arguments
 	Needs       []host.Capability
 	ReadOnly    bool // calls may run side by side with other read-only ones
+	Planning    bool // offered in mode plan only
 }
 
 // Env is what a call may use.
@@ -34,6 +35,8 @@ type Env struct {
 	Host  host.Host
 	Views Views
 	Plan  Plan
+	// AfterPlan is the mode that the session has once a plan is approved.
+	AfterPlan approval.Mode
 }
 
 // Views remembers which version of each file the model has seen in this session.
@@ -93,6 +96,8 @@ const (
 	KindThink   Kind = "think"
 	KindFetch   Kind = "fetch"
 	KindOther   Kind = "other"
+
+	KindSwitchMode Kind = "switch_mode"
 )
 
 // Presentation is what a call will do, exactly.
@@ -105,6 +110,7 @@ type Presentation struct {
 	Command   *CommandView   `json:"command,omitzero"`   // commands: exactly what will run
 	Request   *RequestView   `json:"request,omitzero"`   // calls to another program's tools: exactly what is sent
 	Questions []Question     `json:"questions,omitzero"` // what the person is asked
+	Plan      *PlanView      `json:"plan,omitzero"`      // what is to be approved
 	Stale     bool           `json:"stale,omitzero"`     // see [approval.Subject]
 }
 

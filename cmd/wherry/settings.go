@@ -21,7 +21,7 @@ import (
 // settings are the flags that every face of the agent has.
 type settings struct {
 	Model   string `placeholder:"PROVIDER/NAME" help:"The model, for example anthropic/claude-sonnet-5-5, openai/gpt-5.5, gemini/gemini-3.7-flash, ollama/qwen3 or offline/offline. By default the one in WHERRY_MODEL, or the one that \"wherry setup\" stored, or the first provider with a key in the environment, else the offline model."`
-	Approve string `enum:",off,ask,edits,auto" default:"" placeholder:"MODE" help:"What may be done unasked: off (nothing is written or run, and no other mode can be chosen), ask (everything asks), edits (files in the folder), auto (files and commands). It holds for this process; without it a session has the mode that was chosen for it, at first ask."`
+	Approve string `enum:",off,plan,ask,edits,auto" default:"" placeholder:"MODE" help:"What may be done unasked: off (nothing is written or run, and no other mode can be chosen), plan (likewise, until you approve a plan), ask (everything asks), edits (files in the folder), auto (files and commands). It holds for this process; without it a session has the mode that was chosen for it, at first ask."`
 	Log     string `type:"path" placeholder:"FILE" help:"Append the log to this file. It holds no prompts, file contents or keys."`
 	WireLog string `type:"path" placeholder:"FILE" help:"Write every message of the protocol to this file, as JSON lines. It holds prompts and file contents; what looks like a key is left out."`
 }

@@ -61,7 +61,7 @@ func everything() []session.Data {
 	usage := model.Usage{Input: 1, Output: 2, Thought: 3, CacheRead: 4, CacheWrite: 5}
 	return []session.Data{
 		session.Titled{Title: "Grüße, 世界 \u0000 \u2028", By: "model"},
-		session.Configured{Mode: approval.ModeAuto, Model: "a/b", Edits: true, Options: map[string]string{"thought": "high"}},
+		session.Configured{Mode: approval.ModeAuto, Before: approval.ModeAsk, Model: "a/b", Edits: true, Options: map[string]string{"thought": "high"}},
 		session.Rooted{Roots: []string{"/project", "/third"}},
 		session.TurnStarted{Turn: "turn_1", Message: "msg_1", Prompt: []session.Block{
 			{Type: session.BlockText, Text: "hello\r\n\t\"quoted\" <b>&"},
