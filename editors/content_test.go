@@ -78,9 +78,10 @@ func TestAKeyThatIsRefusedIsAnErrorThatLetsTheEditorOfferALogin(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "of-nobody") {
 			t.Error("the key is shown")
 		}
-		stop, updates := d.say(s, "[[anew]] [[status 400]] [[text: never]]") // another failure is told, and offers no login
-		if stop != acp.StopEndTurn || spoken(updates) == "" {
-			t.Errorf("a failed turn ended with %s and said %q", stop, spoken(updates))
+		before := noticed(s)
+		stop, _ := d.say(s, "[[anew]] [[status 400]] [[text: never]]") // another failure is told, and offers no login
+		if stop != acp.StopEndTurn || noticed(s) == before {
+			t.Errorf("a failed turn ended with %s and told %q", stop, noticed(s))
 		}
 		if _, updates := d.say(s, "[[anew]] [[text: still here]]"); !strings.Contains(spoken(updates), "still here") {
 			t.Errorf("the session went on with %q", spoken(updates))

@@ -36,6 +36,8 @@ type desk struct {
 	read    []string
 	written []string
 	started []acp.CreateTerminalRequest
+	forms   []acp.CreateElicitationRequest
+	fill    map[string]acp.ElicitationContentValue // what the person puts into a form; nil to dismiss it
 }
 
 // contextWindow is the size of the model's context, in tokens, as the settings say.
@@ -53,7 +55,7 @@ func sit(t *testing.T, p profile, files map[string]string) *desk {
 	for name, text := range files {
 		d.save(name, text)
 	}
-	settings := fmt.Sprintf("[providers.openai.model.fake]\ncontext_window = %d\n", contextWindow)
+	settings := fmt.Sprintf("[providers.openai.model.fake]\ncontext_window = %d\ninput_price = 1.0\noutput_price = 2.0\n", contextWindow)
 	if err := os.WriteFile(filepath.Join(d.home, "config.toml"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func (d *desk) start() {
 	d.wire = &wire{}
 	options := &acp.ClientOptions{
 		Permission: acp.PermissionFunc(d.permission),
-		Options:    acp.Options{Tap: d.wire.tap},
+		Options:    acp.Options{Tap: d.wire.tap, Unstable: d.profile.unstable},
 		Process:    process.Options{Stderr: d.wire},
 	}
 	if d.profile.info.Name != "" {
@@ -107,7 +109,7 @@ func (d *desk) start() {
 		options.Terminals = editorTerminals{terminals, d}
 	}
 	if d.profile.forms {
-		options.Elicitation = editorForms{}
+		options.Elicitation = editorForms{d}
 	}
 	cmd := exec.Command(wherry, "acp")
 	cmd.Dir, cmd.Env = d.home, d.environment()
@@ -257,6 +259,21 @@ func (f editorFiles) WriteTextFile(ctx context.Context, req acp.WriteTextFileReq
 	return f.disk.WriteTextFile(ctx, req)
 }
 
+// editorForms shows forms, which the person fills as the test says; without a word they are dismissed.
+type editorForms struct{ *desk }
+
+func (f editorForms) CreateElicitation(_ context.Context, req acp.CreateElicitationRequest) (acp.CreateElicitationResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.forms = append(f.forms, req)
+	if f.fill == nil {
+		return acp.CreateElicitationResponse{Action: acp.ElicitationCancelAction{}}, nil
+	}
+	return acp.CreateElicitationResponse{Action: acp.ElicitationAcceptAction{Content: f.fill}}, nil
+}
+
+func (f editorForms) CompleteElicitation(context.Context, acp.CompleteElicitationNotification) {}
+
 // editorTerminals are terminals that note what is started in them.
 type editorTerminals struct {
 	*clienthost.Terminals
@@ -270,21 +287,34 @@ func (t editorTerminals) CreateTerminal(ctx context.Context, req acp.CreateTermi
 	return t.Terminals.CreateTerminal(ctx, req)
 }
 
-// editorForms shows forms that the person dismisses.
-type editorForms struct{}
-
-func (editorForms) CreateElicitation(context.Context, acp.CreateElicitationRequest) (acp.CreateElicitationResponse, error) {
-	return acp.CreateElicitationResponse{Action: acp.ElicitationCancelAction{}}, nil
-}
-
-func (editorForms) CompleteElicitation(context.Context, acp.CompleteElicitationNotification) {}
-
-// spoken is the text of the agent's messages among the updates.
+// spoken is the text of the agent's messages among the updates, without what wherry itself has to tell.
 func spoken(updates []acp.SessionUpdate) string {
 	var b strings.Builder
 	for _, u := range updates {
-		if c, ok := u.(acp.AgentMessageChunk); ok {
+		if c, ok := u.(acp.AgentMessageChunk); ok && !isNotice(c.Meta) {
 			b.WriteString(acp.PlainText(c.Content))
+		}
+	}
+	return b.String()
+}
+
+// isNotice tells whether a message is marked as being wherry's own.
+func isNotice(m acp.Meta) bool {
+	own, _ := m.Get("wherry")
+	return strings.Contains(string(own), `"notice"`)
+}
+
+// noticed is what wherry itself has told in a session.
+func noticed(s *acp.Session) string {
+	var b strings.Builder
+	for _, e := range s.State().Entries(0) {
+		switch e := e.(type) {
+		case acp.MessageEntry:
+			if isNotice(e.Meta) {
+				b.WriteString(e.Text())
+			}
+		case acp.NoticeEntry:
+			b.WriteString(e.Notice.Title)
 		}
 	}
 	return b.String()

@@ -16,6 +16,9 @@ import (
 var wherry string
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == serverCommand {
+		os.Exit(serveTides())
+	}
 	dir, err := os.MkdirTemp("", "editors-*")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "the tests cannot run:", err)

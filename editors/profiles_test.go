@@ -16,13 +16,14 @@ type profile struct {
 	forms    bool // elicitation by form and by URL
 	detail   func(*acp.ClientCapabilities)
 	servers  []acp.MCPServer // MCP servers of the person, given with every session
+	unstable bool            // takes what the protocol has not made stable
 }
 
 // zed offers all it has: files, terminals, a terminal to log in with, on/off options, forms, and the _meta members by which
 // it takes the output of commands that it does not run itself.
 func zed() profile {
 	return profile{
-		info: acp.Implementation{Name: "zed", Title: "Zed", Version: "1.9.0"}, files: true, terminal: true, forms: true,
+		info: acp.Implementation{Name: "zed", Title: "Zed", Version: "1.9.0"}, files: true, terminal: true, forms: true, unstable: true,
 		detail: func(c *acp.ClientCapabilities) {
 			c.Auth.Terminal = true
 			if c.Session == nil {
@@ -38,7 +39,7 @@ func zed() profile {
 func jetbrains() profile {
 	return profile{
 		info: acp.Implementation{Name: "JetBrains AI Assistant", Version: "262.1"}, files: true,
-		servers: []acp.MCPServer{acp.MCPServerStdio{Name: "absent", Command: "/nonexistent/mcp-server"}},
+		servers: []acp.MCPServer{tides()},
 	}
 }
 

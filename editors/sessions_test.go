@@ -5,6 +5,7 @@ package editors
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/wherry-acp/wherry/acp"
@@ -115,10 +116,42 @@ func TestAClosedSessionIsStoppedAndKeptADeletedOneIsGone(t *testing.T) {
 	})
 }
 
-func TestAServerThatCannotBeStartedDoesNotHinderTheSession(t *testing.T) {
-	d := sit(t, jetbrains(), nil)
+func TestAForkGoesOnFromWhatItsParentHeldAndLeavesItAsItWas(t *testing.T) {
+	d := sit(t, zed(), nil)
 	s := d.open()
-	if _, updates := d.say(s, "[[text: hello]]"); spoken(updates) == "" {
-		t.Error("nothing was said")
+	d.say(s, "Remember the ferry. [[text: I do]]")
+	fork, err := d.UnstableForkSession(t.Context(), acp.UnstableForkSessionRequest{SessionID: s.ID(), Cwd: d.folder})
+	if err != nil {
+		t.Fatal(err)
 	}
+	if fork.ID() == s.ID() {
+		t.Error("the fork has its parent's id")
+	}
+	d.say(fork, "[[anew]] [[text: in the fork]]")
+	if body := string(d.model.Last().Body); !strings.Contains(body, "Remember the ferry.") {
+		t.Error("the model is not told what was said before the fork")
+	}
+	d.say(s, "[[anew]] [[text: in the parent]]")
+	if body := string(d.model.Last().Body); strings.Contains(body, "in the fork") {
+		t.Error("the parent knows what was said in the fork")
+	}
+}
+
+func TestFurtherFoldersAreOpenToTheModelAndListed(t *testing.T) {
+	withEach(t, func(t *testing.T, p profile) {
+		d := sit(t, p, nil)
+		more := realFolder(t)
+		s, err := d.NewSession(t.Context(), acp.NewSessionRequest{Cwd: d.folder, AdditionalDirectories: []string{more}, MCPServers: p.servers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.say(s, `[[call: list {"path":`+quoted(more)+`}]] [[text: done]]`)
+		if call := lastCall(t, s); call.Status != acp.ToolCallCompleted {
+			t.Errorf("the call is %s: %q", call.Status, shown(call))
+		}
+		list, err := d.ListSessions(t.Context(), acp.ListSessionsRequest{Cwd: d.folder})
+		if err != nil || len(list.Sessions) != 1 || !slices.Equal(list.Sessions[0].AdditionalDirectories, []string{more}) {
+			t.Errorf("listed is %+v, %v", list.Sessions, err)
+		}
+	})
 }

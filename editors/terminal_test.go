@@ -68,6 +68,38 @@ func TestWithoutATerminalACommandRunsHereAndItsOutputIsShownInTheCall(t *testing
 	}
 }
 
+func TestAnEditorThatOnlyDrawsTerminalsGetsTheOutputAsItComes(t *testing.T) {
+	p := zed()
+	p.terminal = false // as in a project on another machine
+	d := sit(t, p, nil)
+	s := d.open()
+	_, updates := d.say(s, `[[call: run {"command":"echo out; exit 3"}]] [[text: done]]`)
+	var steps []string
+	for _, u := range updates {
+		var m acp.Meta
+		switch u := u.(type) {
+		case acp.ToolCall:
+			m = u.Meta
+		case acp.ToolCallUpdate:
+			m = u.Meta
+		}
+		for _, name := range []string{"terminal_info", "terminal_output", "terminal_exit"} {
+			if v, ok := m.Get(name); ok {
+				steps = append(steps, name)
+				if name == "terminal_output" && !strings.Contains(string(v), "out") || name == "terminal_exit" && !strings.Contains(string(v), `"exit_code":3`) {
+					t.Errorf("%s is %s", name, v)
+				}
+			}
+		}
+	}
+	if got := strings.Join(steps, " "); got != "terminal_info terminal_output terminal_exit" {
+		t.Errorf("the steps were %q", got)
+	}
+	if _, ok := lastCall(t, s).Content[0].(acp.ToolCallTerminal); !ok {
+		t.Errorf("the call shows %#v", lastCall(t, s).Content)
+	}
+}
+
 func TestCancelStopsTheCommandAndTheNextPromptWorks(t *testing.T) {
 	withEach(t, func(t *testing.T, p profile) {
 		d := sit(t, p, nil)
