@@ -122,14 +122,19 @@ func insertEvents(ctx context.Context, tx *sql.Conn, id string, last int64, at t
 func describe(ctx context.Context, tx *sql.Conn, id, titledBy string, at time.Time, events []Event) error {
 	touched := false
 	for _, e := range events {
-		var err error
+		err := index(ctx, tx, id, e)
+		if err != nil {
+			return err
+		}
 		switch d := e.Data.(type) {
 		case Titled:
 			if titledBy == byPerson && d.By != byPerson {
 				continue
 			}
 			titledBy, touched = d.By, true
-			_, err = tx.ExecContext(ctx, "UPDATE sessions SET title = ?, title_by = ? WHERE id = ?", d.Title, d.By, id)
+			if err = indexText(ctx, tx, id, 0, d.Title); err == nil {
+				_, err = tx.ExecContext(ctx, "UPDATE sessions SET title = ?, title_by = ? WHERE id = ?", d.Title, d.By, id)
+			}
 		case Configured:
 			err = configure(ctx, tx, id, d)
 		case Rooted:

@@ -121,3 +121,46 @@ func BenchmarkMessages(b *testing.B) {
 		b.Fatal("no messages")
 	}
 }
+
+// BenchmarkSearch searches 1,000 sessions of one megabyte each, a tenth of which is prompts and answers.
+func BenchmarkSearch(b *testing.B) {
+	s := openAt(b, filepath.Join(b.TempDir(), "sessions.db"))
+	words := []string{"the", "session", "file", "parser", "error", "returns", "value", "config", "test", "handler", "because", "where"}
+	text := func(n int) string {
+		var t strings.Builder
+		for i := range 300 {
+			fmt.Fprintf(&t, "%s%d ", words[(n+i)%len(words)], (n*i)%977)
+		}
+		return t.String()
+	}
+	result := strings.Repeat("x", 18<<10)
+	for n := range 1000 {
+		l := held(b, s, fmt.Sprintf("sess_%04d", n))
+		data := []session.Data{session.Titled{Title: fmt.Sprintf("session number %d", n), By: "model"}}
+		for turn := range 50 {
+			call, message := session.CallID(turn+1), fmt.Sprint("m", turn)
+			data = append(data, prompt(fmt.Sprintf("question %d about everything", turn)), request(call), done(call, session.CallCompleted, result),
+				said(message, text(n*50+turn)), saidAll(message), session.TurnEnded{Turn: "t"})
+		}
+		if n == 500 {
+			data = append(data, prompt("where is the xylophone?"))
+		}
+		must(b, 0, second(l.Append(b.Context(), data...)))
+		if err := l.Release(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		text string
+		want int
+	}{{"xylophone", 1}, {"session number 77", 12}, {"parser12", 50}, {"question everything", 50}} {
+		b.Run(c.text, func(b *testing.B) {
+			for b.Loop() {
+				page, err := s.List(b.Context(), session.Filter{Text: c.text})
+				if must(b, page, err); len(page.Sessions) < min(c.want, 50) {
+					b.Fatalf("%d sessions", len(page.Sessions))
+				}
+			}
+		})
+	}
+}

@@ -44,6 +44,9 @@ func (s *sqliteStore) Fork(ctx context.Context, parent, id string) error {
 		if err != nil {
 			return err
 		}
+		if err := copyTexts(ctx, tx, parent, id, last); err != nil {
+			return err
+		}
 		if err := touch(ctx, tx, id, at); err != nil {
 			return err
 		}
@@ -57,8 +60,8 @@ func (s *sqliteStore) Fork(ctx context.Context, parent, id string) error {
 func settled(ctx context.Context, tx *sql.Conn, id string, held bool) (int64, error) {
 	var last, started, ended int64
 	err := tx.QueryRowContext(ctx, `SELECT last,
-		coalesce((SELECT max(seq) FROM events WHERE session = id AND kind = ?), 0),
-		coalesce((SELECT max(seq) FROM events WHERE session = id AND kind = ?), 0)
+		coalesce((SELECT seq FROM events WHERE session = id AND kind = ? ORDER BY seq DESC LIMIT 1), 0),
+		coalesce((SELECT seq FROM events WHERE session = id AND kind = ? ORDER BY seq DESC LIMIT 1), 0)
 		FROM sessions WHERE id = ?`, string(KindTurnStarted), string(KindTurnEnded), id).Scan(&last, &started, &ended)
 	if held && started > ended {
 		last = started - 1

@@ -16,7 +16,7 @@ var migrations embed.FS
 
 const (
 	// schemaVersion is the number of the newest file in migrations.
-	schemaVersion = 2
+	schemaVersion = 3
 	// applicationID marks a SQLite file as a session store ("whry").
 	applicationID = 0x77687279
 )

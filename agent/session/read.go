@@ -134,6 +134,9 @@ func (s *sqliteStore) Delete(ctx context.Context, id string) error {
 					return held
 				}
 			}
+			if err := unindex(ctx, tx, "session = ?", id); err != nil {
+				return err
+			}
 			_, err = tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = ?", id)
 			return err
 		})

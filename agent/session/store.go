@@ -27,7 +27,7 @@ type Store interface {
 	Events(ctx context.Context, id string, after int64) iter.Seq2[Event, error]
 	// Get describes one session, or fails with [ErrNotFound].
 	Get(ctx context.Context, id string) (Info, error)
-	// List describes sessions, newest first, without opening a transcript.
+	// List describes sessions, newest first, without opening a transcript. It fails with [ErrBadCursor] or [ErrNoWords].
 	List(ctx context.Context, filter Filter) (Page, error)
 	// Delete removes a session and everything stored for it. Deleting one that is not there is no error; one that
 	// another process holds fails with a [*HeldError].
@@ -58,11 +58,15 @@ type Info struct {
 	Model   string
 	Mode    approval.Mode     // as it is stored; empty for a session of an older version
 	Options map[string]string // as in [State]
+	Match   string            // where a listing has found the text it was made with: a line; empty for a match in the title
 }
 
 // Filter selects sessions.
 type Filter struct {
 	Folder string // exactly this first root; empty for all
+	// Text has the listing search: for sessions in whose title, or in one of whose prompts or answers, all its words are
+	// the beginnings of words. Case and accents make no difference. What a running turn says is found when it has ended.
+	Text   string
 	Cursor string // from the page before; empty for the first
 	Limit  int    // 0 means 50
 }
