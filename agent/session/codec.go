@@ -117,3 +117,9 @@ func decodeAs[T Data](raw []byte) (Data, error) {
 	}
 	return data, nil
 }
+
+// MarshalData gives the JSON under which data is stored.
+func MarshalData(data Data) ([]byte, error) {
+	raw, _, err := encode(data)
+	return raw, err
+}
