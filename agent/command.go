@@ -45,6 +45,7 @@ func commands() []command {
 		{Command: Command{"tools", "Show what the model can do here", ""}, answer: showTools},
 		{Command: Command{"mcp", "Show the MCP servers, or start one anew", "restart NAME"}, answer: showServers},
 		{Command: Command{"sessions", "Show the newest sessions of this folder", ""}, answer: showSessions},
+		{Command: Command{"export", "Write this conversation into a file, as Markdown or JSON lines", "[md | jsonl] [FILE]"}, answer: exportConversation},
 		{Command: Command{"rename", "Give this session a title", "TITLE"}, answer: rename},
 		{Command: Command{"compact", "Put a summary in place of the conversation so far, to make room", "what to keep above all"}, answer: compactConversation},
 		{Command: Command{"clear", "Have the model forget the conversation so far", ""}, answer: clearConversation},

@@ -15,6 +15,7 @@ type transcript struct {
 	begun   time.Time
 	state   session.State
 	entries []entry
+	prompts int // so far
 
 	messages map[string]*message
 	calls    map[string]*call
@@ -74,7 +75,8 @@ func (t *transcript) add(e session.Event) {
 	switch d := e.Data.(type) {
 	case session.TurnStarted:
 		t.plan = nil
-		t.show(&prompt{number: t.prompts() + 1, at: e.Time, blocks: d.Prompt, command: d.Command != "" && d.Sent == nil})
+		t.prompts++
+		t.show(&prompt{number: t.prompts, at: e.Time, blocks: d.Prompt, command: d.Command != "" && d.Sent == nil})
 	case session.Steered:
 		t.show(&prompt{at: e.Time, blocks: d.Prompt})
 	case session.MessageSaved:
@@ -141,14 +143,4 @@ func (t *transcript) addSmall(e session.Event) {
 	case session.TurnEnded:
 		t.show(&end{d})
 	}
-}
-
-func (t *transcript) prompts() int {
-	n := 0
-	for _, e := range t.entries {
-		if p, ok := e.(*prompt); ok && p.number > 0 {
-			n++
-		}
-	}
-	return n
 }

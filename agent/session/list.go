@@ -95,7 +95,7 @@ ORDER BY place DESC, id LIMIT :limit`
 const hitsQuery = `
 WITH hits AS MATERIALIZED (
 	SELECT t.session AS session, coalesce(max(CASE WHEN t.seq > 0 THEN t.id END), 0) AS text
-	FROM search JOIN texts t ON t.id = search.rowid WHERE search MATCH :query GROUP BY t.session)`
+	FROM search CROSS JOIN texts t ON t.id = search.rowid WHERE search MATCH :query GROUP BY t.session)`
 
 func list(ctx context.Context, db *database, c cursor, query string, limit int) (Page, error) {
 	if c.Revision == 0 {

@@ -16,6 +16,9 @@ func readClass(p host.Path) approval.Class {
 	return approval.ClassRead
 }
 
+// WriteClass is the class of a change of the file at p.
+func WriteClass(p host.Path) approval.Class { return writeClass(p) }
+
 // writeClass is the class of a call that changes the file at p.
 func writeClass(p host.Path) approval.Class {
 	switch {
