@@ -98,7 +98,7 @@ func indexText(ctx context.Context, tx *sql.Conn, id string, seq int64, body str
 	if strings.TrimSpace(body) == "" {
 		return nil
 	}
-	done, err := tx.ExecContext(ctx, "INSERT INTO texts (session, seq, body) VALUES (?, ?, ?)", id, seq, body)
+	done, err := tx.ExecContext(ctx, "INSERT INTO texts (session, seq) VALUES (?, ?)", id, seq)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func indexText(ctx context.Context, tx *sql.Conn, id string, seq int64, body str
 
 // unindex takes texts out of the index and deletes them.
 func unindex(ctx context.Context, tx *sql.Conn, where string, args ...any) error {
-	if _, err := tx.ExecContext(ctx, "INSERT INTO search (search, rowid, body) SELECT 'delete', id, body FROM texts WHERE "+where, args...); err != nil {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM search WHERE rowid IN (SELECT id FROM texts WHERE "+where+")", args...); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, "DELETE FROM texts WHERE "+where, args...)
@@ -121,11 +121,13 @@ func unindex(ctx context.Context, tx *sql.Conn, where string, args ...any) error
 
 // copyTexts makes what a fork holds one that can be found.
 func copyTexts(ctx context.Context, tx *sql.Conn, from, to string, last int64) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO texts (session, seq, body) SELECT ?, seq, body FROM texts WHERE session = ? AND seq <= ?", to, from, last)
+	_, err := tx.ExecContext(ctx, "INSERT INTO texts (session, seq) SELECT ?, seq FROM texts WHERE session = ? AND seq <= ?", to, from, last)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO search (rowid, body) SELECT id, body FROM texts WHERE session = ?", to)
+	_, err = tx.ExecContext(ctx, `INSERT INTO search (rowid, body) SELECT new.id, old.body FROM texts new
+		CROSS JOIN texts place ON place.session = ? AND place.seq = new.seq
+		CROSS JOIN search old ON old.rowid = place.id WHERE new.session = ?`, from, to)
 	return err
 }
 

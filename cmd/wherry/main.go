@@ -16,10 +16,11 @@ import (
 
 // commands are the subcommands; one file each.
 type commands struct {
-	ACP     acpCommand     `cmd:"" name:"acp" help:"Serve an editor: the Agent Client Protocol on stdin and stdout."`
-	Run     runCommand     `cmd:"" help:"Run one prompt in this folder and print the answer."`
-	Setup   setupCommand   `cmd:"" help:"Choose a model, store its key, and connect an editor."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	ACP      acpCommand      `cmd:"" name:"acp" help:"Serve an editor: the Agent Client Protocol on stdin and stdout."`
+	Run      runCommand      `cmd:"" help:"Run one prompt in this folder and print the answer."`
+	Setup    setupCommand    `cmd:"" help:"Choose a model, store its key, and connect an editor."`
+	Sessions sessionsCommand `cmd:"" help:"List, read, search and delete conversations."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
 // environment is what a command has from the outside.

@@ -24,7 +24,8 @@ const (
 
 type runCommand struct {
 	settings
-	Prompt []string `arg:"" help:"The prompt; several words are joined."`
+	Session string   `placeholder:"ID" help:"Go on with this session of the folder, also one of an editor; \"last\" is the newest. \"wherry sessions\" lists them."`
+	Prompt  []string `arg:"" help:"The prompt; several words are joined."`
 }
 
 // Help is the long help of the command.
@@ -82,9 +83,9 @@ func (c *runCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer agent.Close()
-	session, err := agent.NewSession(env.ctx, acp.NewSessionRequest{Cwd: folder})
+	session, err := c.open(env, agent, folder)
 	if err != nil {
-		return err
+		return misused(env, readable(err))
 	}
 	return t.turn(env.ctx, session.Prompt(env.ctx, acp.Text(prompt)))
 }
