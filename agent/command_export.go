@@ -21,8 +21,9 @@ import (
 // that writes nothing.
 func exportConversation(ctx context.Context, t *turn, args string) (string, error) {
 	s := t.s
-	if s.Mode() == approval.ModeOff {
-		return "", errors.New("in this mode nothing is written. In a terminal: wherry sessions export " + s.id)
+	decided := s.policy().Decide(approval.Subject{Tool: "export", Class: approval.ClassEdit})
+	if decided.Verdict == approval.Refuse {
+		return "", fmt.Errorf("the conversation is not written into a file (%s). In a terminal: wherry sessions export %s", decided.Reason, s.id)
 	}
 	format, path, err := exportTarget(s.id, args)
 	if err != nil {

@@ -63,16 +63,18 @@ func TestAConversationIsExportedIntoANewFileOfTheFolder(t *testing.T) {
 	}
 }
 
-func TestInTheModeThatWritesNothingNothingIsExported(t *testing.T) {
-	r := newRig(t, nil, says("the answer"))
-	if err := r.session.SetMode(t.Context(), approval.ModeOff); err != nil {
-		t.Fatal(err)
-	}
-	tell(t, r.session, "/export talk.md")
-	if got := answered(r.face); len(got) != 1 || !strings.Contains(got[0], "wherry sessions export "+r.session.ID()) {
-		t.Errorf("answered %q", got)
-	}
-	if files, err := os.ReadDir(r.folder); err != nil || len(files) != 0 {
-		t.Errorf("the folder holds %v, %v", files, err)
+func TestInAModeThatWritesNothingNothingIsExported(t *testing.T) {
+	for _, mode := range []approval.Mode{approval.ModeOff, approval.ModePlan} {
+		r := newRig(t, nil, says("the answer"))
+		if err := r.session.SetMode(t.Context(), mode); err != nil {
+			t.Fatal(err)
+		}
+		tell(t, r.session, "/export talk.md")
+		if got := answered(r.face); len(got) != 1 || !strings.Contains(got[0], "wherry sessions export "+r.session.ID()) {
+			t.Errorf("%s: answered %q", mode, got)
+		}
+		if files, err := os.ReadDir(r.folder); err != nil || len(files) != 0 {
+			t.Errorf("%s: the folder holds %v, %v", mode, files, err)
+		}
 	}
 }
