@@ -57,8 +57,8 @@ func TestSetupScripts(t *testing.T) {
 	})
 }
 
-func TestTheSettingsForEditorsAreThoseOfTheReadme(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+func TestTheSettingsForEditorsAreThoseOfTheDocuments(t *testing.T) {
+	document, err := os.ReadFile(filepath.Join("..", "..", "docs", "editors.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +69,8 @@ func TestTheSettingsForEditorsAreThoseOfTheReadme(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range snippets {
-			if !strings.Contains(squeeze(string(readme)), squeeze(s.text)) {
-				t.Errorf("%s, %s: the README does not hold\n%s", e.title, s.where, s.text)
+			if !strings.Contains(squeeze(string(document)), squeeze(s.text)) {
+				t.Errorf("%s, %s: docs/editors.md does not hold\n%s", e.title, s.where, s.text)
 			}
 		}
 	}

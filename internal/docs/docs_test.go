@@ -272,6 +272,10 @@ func checkCommand(t *testing.T, wherry, line string) {
 		if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(dir))); !ours || err != nil || !info.IsDir() {
 			t.Errorf("%s: there is no package %s", line, pkg)
 		}
+	case words[0] == "acpx" || words[0] == "toad": // not there in general; what they start is
+		if !strings.Contains(line, `"wherry acp"`) {
+			t.Errorf("%s: it does not start wherry acp", line)
+		}
 	default:
 		t.Errorf("%s: this test does not know how to check the command; teach it", line)
 	}
