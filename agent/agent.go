@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,6 +50,8 @@ type Options struct {
 	Budget Budget
 	// AskTimeout is how long a permission waits for its answer before it counts as refused; 0 means 5 minutes.
 	AskTimeout time.Duration
+	// Roots are the folders of a session whose client names none; empty when there are none.
+	Roots []string
 	// Privacy is what may be sent to a model; its zero value replaces secrets and leaves personal data alone. It does not
 	// concern the embedded model, which sends nothing anywhere.
 	Privacy guard.Policy
@@ -193,6 +196,9 @@ func (a *Agent) Open(ctx context.Context, id string, roots []string, servers []m
 	s.Bring(servers)
 	return s, nil
 }
+
+// Roots are the folders of a session whose client names none.
+func (a *Agent) Roots() []string { return slices.Clone(a.opts.Roots) }
 
 // modes are those that the person can choose from in this process.
 func (a *Agent) modes() []approval.Mode {

@@ -213,12 +213,17 @@ type rig struct {
 // newRig opens a session of an agent with these tools, whose model follows the script.
 func newRig(t *testing.T, tools []tool.Tool, steps ...step) *rig {
 	t.Helper()
+	return newRigOn(t, newStore(t), Options{Tools: tools}, steps...)
+}
+
+func newStore(t *testing.T) session.Store {
+	t.Helper()
 	store, err := session.OpenSQLite(filepath.Join(t.TempDir(), "state", "wherry.db"), session.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	return newRigOn(t, store, Options{Tools: tools}, steps...)
+	return store
 }
 
 func newRigOn(t *testing.T, store session.Store, opts Options, steps ...step) *rig {

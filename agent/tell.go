@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"sync"
+
+	"github.com/wherry-acp/wherry/agent/session"
 )
 
 // maxUntold bounds what waits to be told: a server that fails again and again does not fill the memory.
@@ -28,16 +30,16 @@ func (s *Session) tell(severity string, texts ...string) {
 }
 
 // tellRest tells what waits to be told.
-func (t *turn) tellRest(ctx context.Context) error {
-	u := &t.s.untold
-	u.mu.Lock()
-	list := u.list
-	u.list = nil
-	u.mu.Unlock()
-	for _, n := range list {
-		if err := t.notice(ctx, n.severity, n.text); err != nil {
-			return err
-		}
+func (t *turn) tellRest(ctx context.Context) error { return t.s.record(ctx, t.s.rest()...) }
+
+// rest gives what waits to be told, which is then up to the caller.
+func (s *Session) rest() []session.Data {
+	s.untold.mu.Lock()
+	defer s.untold.mu.Unlock()
+	var out []session.Data
+	for _, n := range s.untold.list {
+		out = append(out, session.Notice{Message: session.NewMessageID(), Text: n.text, Severity: n.severity})
 	}
-	return nil
+	s.untold.list = nil
+	return out
 }

@@ -137,7 +137,7 @@ func (t *turn) end(ctx context.Context) {
 	defer cancel()
 	t.result.Cost = t.s.State().TurnCost
 	ended := session.TurnEnded{Turn: t.id, Reason: t.result.Reason, Usage: t.result.Usage}
-	var data []session.Data
+	data := t.s.rest()
 	for _, call := range t.s.State().Calls {
 		data = append(data, session.CallDone{
 			Call: call.Call, Status: session.CallCancelled,

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,14 @@ import (
 	"github.com/wherry-acp/wherry/agent/tool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets the test binary be an MCP server, too.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
+		serveMCP()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestATurnStreamsTheAnswerAndKeepsIt(t *testing.T) {
 	r := newRig(t, nil, says("Hello", ", ", "world"))

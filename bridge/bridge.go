@@ -280,6 +280,9 @@ func (b *Bridge) end(ctx context.Context, o *open) error {
 // folders checks what the client gives as the session's folders.
 func (b *Bridge) folders(cwd string, more []string) ([]string, error) {
 	roots := append([]string{cwd}, more...)
+	if own := b.agent.Roots(); cwd == "" && len(own) > 0 {
+		roots = append(own, more...)
+	}
 	for i, root := range roots {
 		path := "cwd"
 		if i > 0 {

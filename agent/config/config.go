@@ -24,6 +24,15 @@ import (
 	"github.com/wherry-acp/wherry/agent/approval"
 )
 
+// Secrets says what is done about passwords, keys and tokens on their way to a model.
+type Secrets string
+
+// The choices, the stricter first.
+const (
+	SecretsRedact Secrets = "redact" // they are sent with placeholders in their place
+	SecretsOff    Secrets = "off"    // they are sent as they are
+)
+
 // PII says what is done about personal data on its way to a model.
 type PII string
 
@@ -41,6 +50,7 @@ type Settings struct {
 	Thought  string        // how much a model thinks: "", "off", "low", "medium" or "high"; "" leaves it to the model
 	PII      PII
 	PIINames []string // names of people that count as personal data
+	Secrets  Secrets
 	Log      string   // absolute path of the log file; "" for none
 	WireLog  string   // absolute path of the log of protocol messages; "" for none
 	Roots    []string // absolute paths of folders that a session has when the client names none

@@ -21,6 +21,7 @@ type FlagValue struct {
 	Name  string // as it is typed: "--model"
 	Key   string // the key it sets
 	Value string
+	List  []string // in place of Value, for a key that takes several
 }
 
 // Options say where to look.
@@ -223,7 +224,7 @@ func (l *loader) flags() {
 			l.s.Problems = append(l.s.Problems, &Problem{Text: fmt.Sprintf("%s sets %q, which is no key", f.Name, f.Key)})
 			continue
 		}
-		l.override(o, value{text: f.Value, source: Source{Layer: Flag, Where: f.Name}})
+		l.override(o, value{text: f.Value, list: f.List, source: Source{Layer: Flag, Where: f.Name}})
 	}
 }
 

@@ -133,7 +133,7 @@ trust = "trusted"
 	sound(t, s)
 	dir := h.env["HOME"]
 	want := config.Settings{
-		Model: "openai/gpt-5.5", Mode: "edits", Thought: "high", PII: "redact", PIINames: []string{"Ada"},
+		Model: "openai/gpt-5.5", Mode: "edits", Thought: "high", PII: "redact", Secrets: config.SecretsRedact, PIINames: []string{"Ada"},
 		Log: filepath.Join(dir, "wherry.log"), Roots: []string{filepath.Join(dir, "src")},
 		Commands: filepath.Join(filepath.Dir(h.path), "commands"), AskTimeout: 90 * time.Second,
 		Budget: config.Budget{Steps: 7, Tokens: 1000, Cost: 2.5},

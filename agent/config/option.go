@@ -116,6 +116,19 @@ func options() []option {
 			show:     func(s *Settings) string { return strings.Join(s.PIINames, ", ") },
 		},
 		{
+			key: "secrets", builtin: string(SecretsRedact), strictest: string(SecretsRedact),
+			apply: func(s *Settings, v value) error {
+				choices := []Secrets{SecretsRedact, SecretsOff}
+				if !slices.Contains(choices, Secrets(v.text)) {
+					return oneOf(v.text, names(choices))
+				}
+				s.Secrets = Secrets(v.text)
+				return nil
+			},
+			tightens: func(_, now *Settings) bool { return now.Secrets == SecretsRedact },
+			show:     func(s *Settings) string { return string(s.Secrets) },
+		},
+		{
 			key:   "log",
 			apply: text(func(s *Settings) *string { return &s.Log }, checkPath),
 			show:  func(s *Settings) string { return s.Log },

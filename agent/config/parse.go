@@ -25,6 +25,7 @@ type file struct {
 	Thought    *string                 `toml:"thought"`
 	PII        *string                 `toml:"pii"`
 	PIINames   []string                `toml:"pii_names"`
+	Secrets    *string                 `toml:"secrets"`
 	Log        *string                 `toml:"log"`
 	WireLog    *string                 `toml:"wire_log"`
 	Roots      []string                `toml:"roots"`
@@ -252,7 +253,7 @@ func (r *reader) wrong(err error, key ...string) {
 
 func (r *reader) options(f file) {
 	texts := map[string]*string{
-		"model": f.Model, "mode": f.Mode, "thought": f.Thought, "pii": f.PII, "log": f.Log, "wire_log": f.WireLog,
+		"model": f.Model, "mode": f.Mode, "thought": f.Thought, "pii": f.PII, "secrets": f.Secrets, "log": f.Log, "wire_log": f.WireLog,
 		"commands": f.Commands, "ask_timeout": f.AskTimeout,
 	}
 	if f.Budget.Steps != nil {

@@ -16,7 +16,7 @@ type acpCommand struct {
 
 // Run serves one editor until it closes stdin.
 func (c *acpCommand) Run(env *environment) (err error) {
-	built, err := c.build("wherry acp", "", env.stderr)
+	built, err := c.build("wherry acp", env.stderr)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (c *runCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return fmt.Errorf("find the working folder: %w", err)
 	}
-	built, err := c.build("wherry run", folder, env.stderr)
+	built, err := c.build("wherry run", env.stderr)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,12 @@ import (
 // open begins a session in the folder, or goes on with the one that was named, which must belong to the folder: there
 // its files are.
 func (c *runCommand) open(env *environment, agent *acp.RemoteAgent, folder string) (*acp.Session, error) {
+	var more []string
+	if len(c.Root) > 0 {
+		folder, more = c.Root[0], c.Root[1:]
+	}
 	if c.Session == "" {
-		return agent.NewSession(env.ctx, acp.NewSessionRequest{Cwd: folder})
+		return agent.NewSession(env.ctx, acp.NewSessionRequest{Cwd: folder, AdditionalDirectories: more})
 	}
 	var among acp.ListSessionsRequest
 	if c.Session == last {
@@ -31,7 +35,8 @@ func (c *runCommand) open(env *environment, agent *acp.RemoteAgent, folder strin
 	if info.Roots[0] != folder {
 		return nil, errID{fmt.Sprintf("session %s works in %s: go there first", info.ID, safe(info.Roots[0]))}
 	}
-	return agent.ResumeSession(env.ctx, acp.ResumeSessionRequest{
-		SessionID: acp.SessionID(info.ID), Cwd: folder, AdditionalDirectories: info.Roots[1:],
-	})
+	if more == nil {
+		more = info.Roots[1:]
+	}
+	return agent.ResumeSession(env.ctx, acp.ResumeSessionRequest{SessionID: acp.SessionID(info.ID), Cwd: folder, AdditionalDirectories: more})
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +15,9 @@ import (
 	"github.com/wherry-acp/wherry/acp/wirelog"
 	"github.com/wherry-acp/wherry/agent"
 	"github.com/wherry-acp/wherry/agent/config"
+	"github.com/wherry-acp/wherry/agent/guard"
+	"github.com/wherry-acp/wherry/agent/keys"
+	"github.com/wherry-acp/wherry/agent/mcp"
 	"github.com/wherry-acp/wherry/agent/model/provider"
 	"github.com/wherry-acp/wherry/agent/session"
 	"github.com/wherry-acp/wherry/agent/tool"
@@ -20,10 +25,26 @@ import (
 
 // settings are the flags that every face of the agent has.
 type settings struct {
-	Model   string `placeholder:"PROVIDER/NAME" help:"The model, for example anthropic/claude-sonnet-5-5, openai/gpt-5.5, gemini/gemini-3.7-flash, ollama/qwen3 or offline/offline. By default the one in WHERRY_MODEL, or the one that \"wherry setup\" stored, or the first provider with a key in the environment, else the offline model."`
-	Approve string `enum:",off,plan,ask,edits,auto" default:"" placeholder:"MODE" help:"What may be done unasked: off (nothing is written or run, and no other mode can be chosen), plan (likewise, until you approve a plan), ask (everything asks), edits (files in the folder), auto (files and commands). It holds for this process; without it a session has the mode that was chosen for it, at first ask."`
-	Log     string `type:"path" placeholder:"FILE" help:"Append the log to this file. It holds no prompts, file contents or keys."`
-	WireLog string `type:"path" placeholder:"FILE" help:"Write every message of the protocol to this file, as JSON lines. It holds prompts and file contents; what looks like a key is left out."`
+	Model   string   `placeholder:"PROVIDER/NAME" help:"The model, for example anthropic/claude-sonnet-5-5, openai/gpt-5.5, gemini/gemini-3.7-flash, ollama/qwen3 or offline/offline. By default the one in WHERRY_MODEL, or the one that \"wherry setup\" stored, or the first provider with a key in the environment, else the offline model."`
+	Approve string   `enum:",off,plan,ask,edits,auto" default:"" placeholder:"MODE" help:"What may be done unasked: off (nothing is written or run, and no other mode can be chosen), plan (likewise, until you approve a plan), ask (everything asks), edits (files in the folder), auto (files and commands). It holds for this process; without it a session has the mode that was chosen for it, at first ask."`
+	Root    []string `type:"existingdir" sep:"none" placeholder:"DIR" help:"A folder of the sessions whose client names none. May be given several times; the first is the working folder."`
+	PII     string   `name:"pii" enum:",off,redact,refuse" default:"" placeholder:"POLICY" help:"Personal data on its way to a model: off (it is sent), redact (placeholders are sent in its place), refuse (the request is not sent)."`
+	Config  string   `type:"path" placeholder:"FILE" help:"The file with your settings, in place of the one in WHERRY_CONFIG or the usual one."`
+	State   string   `type:"path" placeholder:"DIR" help:"The folder with the sessions and the keys, in place of the one in WHERRY_STATE or the usual one."`
+	Log     string   `type:"path" placeholder:"FILE" help:"Append the log to this file. It holds no prompts, file contents or keys."`
+	WireLog string   `type:"path" placeholder:"FILE" help:"Write every message of the protocol to this file, as JSON lines. It holds prompts and file contents; what looks like a key is left out."`
+}
+
+// AfterApply has the flags that say where to look count like their variables, for this process.
+func (s *settings) AfterApply() error {
+	for name, value := range map[string]string{"WHERRY_CONFIG": s.Config, "WHERRY_STATE": s.State} {
+		if value != "" {
+			if err := os.Setenv(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // load puts the flags, the environment and the files together. folder is the session's, whose own settings count too; ""
@@ -31,10 +52,11 @@ type settings struct {
 func (s *settings) load(folder string) *config.Settings {
 	var flags []config.FlagValue
 	for _, f := range []config.FlagValue{
-		{Name: "--model", Key: "model", Value: s.Model}, {Name: "--approve", Key: "mode", Value: s.Approve}, {Name: "--log", Key: "log", Value: s.Log},
-		{Name: "--wire-log", Key: "wire_log", Value: s.WireLog},
+		{Name: "--model", Key: "model", Value: s.Model}, {Name: "--approve", Key: "mode", Value: s.Approve},
+		{Name: "--root", Key: "roots", List: s.Root}, {Name: "--pii", Key: "pii", Value: s.PII},
+		{Name: "--log", Key: "log", Value: s.Log}, {Name: "--wire-log", Key: "wire_log", Value: s.WireLog},
 	} {
-		if f.Value != "" {
+		if f.Value != "" || f.List != nil {
 			flags = append(flags, f)
 		}
 	}
@@ -59,10 +81,10 @@ type built struct {
 	close    func() error
 }
 
-// build makes the agent. It reads the flags, the environment and the settings' files: the session store, the keys and the
-// model are opened when they are first needed. folder is as in load.
-func (s *settings) build(program, folder string, stderr io.Writer) (*built, error) {
-	conf := s.load(folder)
+// build makes the agent. It reads the flags, the environment and the person's file; those of projects, the session store,
+// the keys and the model are opened when they are first needed.
+func (s *settings) build(program string, stderr io.Writer) (*built, error) {
+	conf := s.load("")
 	log, closeLog, err := logger(conf.Log, stderr)
 	if err != nil {
 		return nil, err
@@ -77,33 +99,16 @@ func (s *settings) build(program, folder string, stderr io.Writer) (*built, erro
 	if keys := unused(conf); len(keys) > 0 {
 		fmt.Fprintf(stderr, "wherry: this version does nothing yet with %s\n", strings.Join(keys, ", "))
 	}
-	if len(conf.Withheld) > 0 {
-		fmt.Fprintf(stderr, "wherry: %s sets %s, which is not in force because you have not trusted this project. To look at it and decide: wherry setup --trust %s\n",
-			config.ProjectPath(conf.Project), strings.Join(conf.Withheld, ", "), conf.Project)
-	}
-	id, chosen := conf.Model, conf.Model != ""
-	if !chosen {
-		id = provider.Default(provider.Env{Lookup: os.LookupEnv})
-	}
-	source := modelSource{keys: openKeys(), settings: conf}
-	options := agent.Options{
-		Store: store, Tools: tool.Builtin(), DefaultModel: id, ModelChosen: chosen, Logger: log,
-		MaxSteps: conf.Budget.Steps, AskTimeout: conf.AskTimeout,
-		Budget:    agent.Budget{Tokens: conf.Budget.Tokens, Cost: conf.Budget.Cost},
-		OpenModel: source.open, Models: source.list,
-	}
-	options.DefaultThought = conf.Thought
-	switch conf.Origin("mode").Layer {
-	case config.BuiltIn:
-	case config.Global: // where a session begins; what is chosen in it is kept
-		options.DefaultMode = conf.Mode
-	default: // for this process alone
-		options.Mode = conf.Mode
-	}
-	switch conf.Origin("model").Layer {
-	case config.BuiltIn, config.Global:
-	default:
-		options.ModelFixed = true
+	apiKeys := openKeys()
+	options := configure(agent.Options{Store: store, Tools: tool.Builtin(), Logger: log, Version: version()}, conf, apiKeys)
+	options.In = func(roots []string, base agent.Options) (agent.Options, []string) {
+		conf := s.load(roots[0])
+		var told []string
+		if len(conf.Withheld) > 0 {
+			told = append(told, fmt.Sprintf("%s sets %s, which is not in force because you have not trusted this project. To look at it and decide: wherry setup --trust %s",
+				config.ProjectPath(conf.Project), strings.Join(conf.Withheld, ", "), conf.Project))
+		}
+		return configure(base, conf, apiKeys), told
 	}
 	wire, err := openWireLog(conf.WireLog, program)
 	if err != nil {
@@ -118,6 +123,57 @@ func (s *settings) build(program, folder string, stderr io.Writer) (*built, erro
 		agent: a, log: log, protocol: protocol,
 		close: func() error { return errors.Join(store.Close(), wire.close(), closeLog()) },
 	}, nil
+}
+
+// configure puts what is configured into the agent's options.
+func configure(options agent.Options, conf *config.Settings, apiKeys *keys.Store) agent.Options {
+	source := modelSource{keys: apiKeys, settings: conf}
+	options.OpenModel, options.Models = source.open, source.list
+	options.DefaultModel, options.ModelChosen = conf.Model, conf.Model != ""
+	if !options.ModelChosen {
+		options.DefaultModel = provider.Default(provider.Env{Lookup: os.LookupEnv})
+	}
+	options.DefaultThought, options.MaxSteps, options.AskTimeout = conf.Thought, conf.Budget.Steps, conf.AskTimeout
+	options.Budget = agent.Budget{Tokens: conf.Budget.Tokens, Cost: conf.Budget.Cost}
+	options.Mode, options.DefaultMode = "", ""
+	switch conf.Origin("mode").Layer {
+	case config.BuiltIn:
+	case config.Global: // where a session begins; what is chosen in it is kept
+		options.DefaultMode = conf.Mode
+	default: // for this process alone
+		options.Mode = conf.Mode
+	}
+	switch conf.Origin("model").Layer {
+	case config.BuiltIn, config.Global:
+		options.ModelFixed = false
+	default:
+		options.ModelFixed = true
+	}
+	options.Privacy = guard.Policy{
+		PII: guard.PII(conf.PII), Names: conf.PIINames, Secrets: guard.Secrets(conf.Secrets), SecretPath: tool.SecretPath,
+	}
+	options.Servers, options.Roots = servers(conf), conf.Roots
+	return options
+}
+
+// servers are the MCP servers that are configured.
+func servers(conf *config.Settings) []mcp.Server {
+	var out []mcp.Server
+	for _, name := range slices.Sorted(maps.Keys(conf.MCP)) {
+		c := conf.MCP[name]
+		if c.Disabled {
+			continue
+		}
+		s := mcp.Server{
+			Name: c.Name, Transport: mcp.Transport(c.Transport), Command: c.Command, Args: c.Args, Env: c.Env, URL: c.URL, Headers: c.Headers,
+			StartTimeout: c.StartTimeout, CallTimeout: c.CallTimeout,
+		}
+		if c.Trust == config.ServerTrusted && !c.FromProject { // what comes with a project does not vouch for itself
+			s.Trust = mcp.TrustHints
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // wireLog is where the messages of a connection are written.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"os"
@@ -154,9 +153,6 @@ func (m modelSource) open(ctx context.Context, id string) (model.Model, error) {
 	if !ok { // the embedded model, or an error that says so
 		return provider.Open(ctx, id, provider.Env{Lookup: os.LookupEnv})
 	}
-	if err := m.unenforced(); err != nil {
-		return nil, err
-	}
 	k := &keyed{models: m, id: id, service: service}
 	if _, err := k.current(ctx); err != nil {
 		return nil, err
@@ -164,28 +160,13 @@ func (m modelSource) open(ctx context.Context, id string) (model.Model, error) {
 	return k, nil
 }
 
-// unenforced refuses to ask a model under a limit that was set and that nothing holds yet.
-func (m modelSource) unenforced() error {
-	for key, set := range map[string]bool{"pii": m.settings.PII != config.PIIOff} {
-		if set {
-			return &model.Error{Kind: model.ErrBadRequest, Provider: "settings", Message: fmt.Sprintf(
-				"%s is set (%v), and this version cannot hold to it yet, so nothing is sent. Remove it, or use the model %s, which sends nothing anywhere",
-				key, m.settings.Origin(key), provider.OfflineID)}
-		}
-	}
-	return nil
-}
-
 // unused names what is set and has no effect in this version.
 func unused(s *config.Settings) []string {
 	var keys []string
-	for _, key := range []string{"roots", "commands"} {
+	for _, key := range []string{"commands"} {
 		if s.Origin(key).Layer != config.BuiltIn {
 			keys = append(keys, key)
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.MCP)) {
-		keys = append(keys, "mcp."+name)
 	}
 	return keys
 }
