@@ -89,7 +89,7 @@ func (t *turn) call(ctx context.Context, tl tool.Tool, c session.CallRequested) 
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // the turn's end closes the call
 		}
-		env := tool.Env{Host: t.host, Views: t.s, Plan: t.s, AfterPlan: t.s.afterPlan()}
+		env := tool.Env{Host: t.host, Views: t.s, Plan: t.s, Folders: t, AfterPlan: t.s.afterPlan()}
 		prepared, err := tl.Prepare(ctx, env, c.Args)
 		if err != nil {
 			if ctx.Err() != nil {

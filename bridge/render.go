@@ -175,6 +175,9 @@ func presentation(p tool.Presentation) []acp.ToolCallContent {
 	if c := p.Command; c != nil {
 		out = append(out, acp.ToolText("In "+c.Dir+":\n\n"+fenced("sh", c.Line)))
 	}
+	if v := p.Folder; v != nil {
+		out = append(out, acp.ToolText(wider(*v)))
+	}
 	if v := p.Plan; v != nil {
 		out = append(out, acp.ToolText(proposed(*v)))
 	}

@@ -94,6 +94,7 @@ func TestEverySchemaSaysWhatTheDecoderTakes(t *testing.T) {
 		"create": `{"path":"a","content":"","overwrite":true}`, "edit": `{"path":"a","edits":[{"old":"a","new":"b","all":true}]}`,
 		"run":         `{"command":"a","dir":"b","timeout":1,"quiet":1}`,
 		"plan":        `{"entries":[{"content":"a","status":"pending","priority":"low"}]}`,
+		"add_root":    `{"path":"a","reason":"b"}`,
 		"submit_plan": `{"plan":"a","entries":[{"content":"a"}]}`,
 		"ask":         `{"questions":[{"question":"a","options":[{"label":"b","description":"c"},{"label":"d"}],"several":true}]}`,
 	}

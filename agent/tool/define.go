@@ -11,12 +11,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Builtin gives the tools that every session has: view, list, find, search, create, edit, run, plan, ask and submit_plan.
+// Builtin gives the tools that every session has: view, list, find, search, create, edit, run, plan, ask, add_root and submit_plan.
 // Those that need what the host cannot do are for the caller to leave out, by [Spec].Needs, and those for mode plan elsewhere.
 func Builtin() []Tool {
 	return []Tool{
 		viewTool(), listTool(), findTool(), searchTool(),
-		createTool(), editTool(), runTool(), planTool(), askTool(), submitPlanTool(),
+		createTool(), editTool(), runTool(), planTool(), askTool(), addRootTool(), submitPlanTool(),
 	}
 }
 

@@ -32,9 +32,10 @@ type Spec struct {
 
 // Env is what a call may use.
 type Env struct {
-	Host  host.Host
-	Views Views
-	Plan  Plan
+	Host    host.Host
+	Views   Views
+	Plan    Plan
+	Folders Folders
 	// AfterPlan is the mode that the session has once a plan is approved.
 	AfterPlan approval.Mode
 }
@@ -110,6 +111,7 @@ type Presentation struct {
 	Command   *CommandView   `json:"command,omitzero"`   // commands: exactly what will run
 	Request   *RequestView   `json:"request,omitzero"`   // calls to another program's tools: exactly what is sent
 	Questions []Question     `json:"questions,omitzero"` // what the person is asked
+	Folder    *FolderView    `json:"folder,omitzero"`    // what is to be added to the session's folders
 	Plan      *PlanView      `json:"plan,omitzero"`      // what is to be approved
 	Stale     bool           `json:"stale,omitzero"`     // see [approval.Subject]
 }

@@ -34,3 +34,15 @@ func proposed(v tool.PlanView) string {
 	}
 	return strings.TrimSpace(b.String())
 }
+
+// wider says what adding a folder means.
+func wider(v tool.FolderView) string {
+	text := "Adds `" + v.Path + "` to the session's folders: its files are then read unasked, and changed as the mode says."
+	if v.Whole != "" {
+		text += "\n\n**This is " + v.Whole + ".**"
+	}
+	if v.Reason != "" {
+		text += "\n\nIt is wanted for: " + v.Reason
+	}
+	return text
+}
