@@ -40,6 +40,7 @@ func commands() []command {
 		{Command: Command{"model", "Show the models, or choose one", "PROVIDER/NAME"}, answer: choose(SettingModel)},
 		{Command: Command{"mode", "Show the modes, or choose what may be done unasked", "off | plan | ask | edits | auto"}, answer: choose(SettingMode)},
 		{Command: Command{"effort", "Show or choose how much the model reasons", "LEVEL"}, answer: choose(SettingThought)},
+		{Command: Command{retryCommand, "Try the last prompt again, when it failed or was stopped", ""}, answer: cannotRetry},
 		{Command: Command{"plan", "Show the plan, or plan a piece of work before it is begun", "what to plan"}, answer: showPlan, prompt: planPrompt, begin: beginPlan},
 		{Command: Command{"cost", "Show the tokens used and what they cost", ""}, answer: cost},
 		{Command: Command{"tools", "Show what the model can do here", ""}, answer: showTools},

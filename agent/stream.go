@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,7 +31,13 @@ func (t *turn) ask(ctx context.Context, req model.Request) ([]session.CallReques
 	var usage model.Usage
 	var stop model.StopReason
 
-	streamCtx, cancel := context.WithCancel(ctx)
+	silent := make(chan model.Silence, 1)
+	streamCtx, cancel := context.WithCancel(model.WithSilence(ctx, func(s model.Silence) {
+		select {
+		case silent <- s:
+		default: // one is enough
+		}
+	}))
 	type item struct {
 		event model.Event
 		err   error
@@ -66,6 +71,7 @@ func (t *turn) ask(ctx context.Context, req model.Request) ([]session.CallReques
 	tick := time.NewTicker(showEvery)
 	defer tick.Stop()
 	var failed error
+	told := false
 read:
 	for {
 		select {
@@ -92,8 +98,7 @@ read:
 			case model.Usage:
 				usage = e
 			case model.Waiting:
-				failed = t.notice(ctx, "warning", strings.TrimRight(e.Reason, ". ")+
-					". Trying again in "+strconv.FormatFloat(e.Seconds, 'f', 0, 64)+" s.")
+				failed = t.tellWaiting(ctx, e)
 			case model.Stop:
 				stop = e.Reason
 			}
@@ -102,10 +107,21 @@ read:
 			}
 		case <-tick.C:
 			w.flush(ctx)
+		case s := <-silent:
+			if !told {
+				told, failed = true, t.tellSilence(ctx, s)
+			}
+			if failed != nil {
+				break read
+			}
 		}
 	}
-	if failed == nil && ctx.Err() != nil {
+	switch {
+	case failed != nil:
+	case ctx.Err() != nil:
 		failed = context.Cause(ctx)
+	case stop == "":
+		failed = &model.Error{Kind: model.ErrCut, Provider: t.model.Info().Provider, Message: "the answer ended before it was complete"}
 	}
 	var used []session.Data
 	if failed == nil || usage != (model.Usage{}) || said > 0 {

@@ -49,6 +49,11 @@ func (s *Session) runTurn(ctx context.Context, prompt []session.Block) (TurnResu
 	started := session.TurnStarted{Turn: t.id, Message: t.result.Message, Prompt: prompt}
 	if c, args, ok := commandOf(prompt); ok {
 		t.command, t.args, started.Command = c, args, c.Name
+		if c.Name == retryCommand {
+			if _, started.Again = s.unanswered(); started.Again {
+				t.command.answer = nil // the model answers
+			}
+		}
 		if c.prompt != nil {
 			started.Sent = append([]session.Block{{Type: session.BlockText, Text: c.prompt(args)}}, prompt[1:]...)
 		}
@@ -145,11 +150,7 @@ func (t *turn) end(ctx context.Context) {
 		})
 	}
 	if err := t.result.Err; err != nil {
-		ended.Error = err.Error()
-		var me *model.Error
-		if errors.As(err, &me) {
-			ended.ErrorKind = me.Kind
-		}
+		ended.Error, ended.ErrorKind = failure(err)
 		t.s.agent.log.Warn("a turn failed", "session", t.s.id, "error", err)
 	}
 	if err := t.s.record(ctx, append(data, ended)...); err != nil {

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // client is an editor for tests: it answers permissions as told, and keeps what it is asked.
 type client struct {
 	answer func(acp.RequestPermissionRequest) acp.RequestPermissionOutcome
+	fails  error // of every question
 
 	mu    sync.Mutex
 	asked []acp.RequestPermissionRequest
@@ -36,6 +37,9 @@ func (c *client) RequestPermission(
 	c.asked = append(c.asked, req)
 	answer := c.answer
 	c.mu.Unlock()
+	if c.fails != nil {
+		return acp.RequestPermissionResponse{}, c.fails
+	}
 	if answer == nil {
 		return acp.RequestPermissionResponse{Outcome: pick(req, acp.PermissionAllowOnce)}, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/wherry-acp/wherry/acp"
 	"github.com/wherry-acp/wherry/agent"
@@ -21,13 +22,18 @@ import (
 // hosted gives agent options whose model is a provider's, at a double's address.
 func hosted(t *testing.T, double *modeltest.Server, info model.Info, p retry.Policy) agent.Options {
 	t.Helper()
+	return hostedAt(t, double, info, p, 0)
+}
+
+func hostedAt(t *testing.T, double *modeltest.Server, info model.Info, p retry.Policy, idle time.Duration) agent.Options {
+	t.Helper()
 	store, err := session.OpenSQLite(filepath.Join(t.TempDir(), "sessions.db"), session.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
 	info.Provider, info.Name = "openai", "fake"
-	at := endpoint.Endpoint{Title: "OpenAI", BaseURL: double.URL + "/v1", Key: "sk-key", KeyVar: "OPENAI_API_KEY", Client: httpClient(t)}
+	at := endpoint.Endpoint{Title: "OpenAI", BaseURL: double.URL + "/v1", Key: "sk-key", KeyVar: "OPENAI_API_KEY", Client: httpClient(t), Idle: idle}
 	m := retry.Wrap(openai.New(at, info), p)
 	return agent.Options{
 		Store: store, Tools: tool.Builtin(), DefaultModel: "openai/fake", ModelChosen: true,

@@ -70,6 +70,8 @@ type TurnStarted struct {
 	Command string `json:"command,omitzero"`
 	// Sent is what the model gets in place of Prompt, which is then a command that stands for it.
 	Sent []Block `json:"sent,omitzero"`
+	// Again says that the turn goes on with the prompt before, which was not answered to its end.
+	Again bool `json:"again,omitzero"`
 }
 
 // Steered is a prompt that was taken into the turn that was running.

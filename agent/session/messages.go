@@ -19,7 +19,8 @@ import (
 //     thoughts without their signature;
 //   - an assistant message has text or calls; one of thoughts alone is left out.
 //
-// While no call is open, a log only adds to the messages of the log before it, so that providers' prompt caches hold.
+// While no call is open, a log only adds to the messages of the log before it, so that providers' prompt caches hold; but a
+// turn that goes on with an unanswered prompt takes back what was said last.
 func Messages(events []Event) []model.Message {
 	c := newConversation()
 	for _, e := range fromCompaction(&c, events) {
@@ -67,12 +68,18 @@ func (c *conversation) accepted() *step {
 
 // openPrompt finds the beginning of the turn that has not ended.
 func openPrompt(events []Event) *Event {
+	again := false
 	for i := len(events) - 1; i >= 0; i-- {
-		switch events[i].Data.(type) {
+		switch d := events[i].Data.(type) {
 		case TurnEnded:
-			return nil
+			if !again {
+				return nil
+			}
 		case TurnStarted:
-			return &events[i]
+			again = again || d.Again
+			if !again || d.Command == "" || d.Sent != nil {
+				return &events[i]
+			}
 		}
 	}
 	return nil
@@ -119,6 +126,8 @@ func (c *conversation) apply(data Data) {
 		*c = newConversation()
 	case TurnStarted:
 		switch {
+		case d.Again:
+			c.takeBack()
 		case d.Sent != nil:
 			c.steps = append(c.steps, &step{user: promptParts(d.Sent)})
 		case d.Command == "":
@@ -147,6 +156,20 @@ func (c *conversation) apply(data Data) {
 			call.done = &d
 		}
 	}
+}
+
+// takeBack leaves out what was last said without calling anything: the model says it anew.
+func (c *conversation) takeBack() {
+	n := len(c.steps)
+	if n == 0 || c.steps[n-1].user != nil {
+		return
+	}
+	for _, slot := range c.steps[n-1].assistant {
+		if slot.call != nil {
+			return
+		}
+	}
+	c.steps = c.steps[:n-1]
 }
 
 // piece finds the message with this id, or begins it in the current step.

@@ -23,6 +23,7 @@ type Call struct {
 	parent context.Context
 	cancel context.CancelFunc
 	watch  *time.Timer // nil without an idle time-out
+	quiet  *time.Timer // tells of silence before that; nil if nobody listens
 
 	mu      sync.Mutex
 	host    string
@@ -44,14 +45,21 @@ func (e *Endpoint) Begin(ctx context.Context, info model.Info, req model.Request
 	c.cancel = cancel
 	if d := e.idle(); d > 0 {
 		c.watch = time.AfterFunc(d, c.stall)
+		if tell := model.TellSilence(ctx); tell != nil && d > silence {
+			c.quiet = time.AfterFunc(silence, func() {
+				tell(model.Silence{For: silence, Until: time.Now().Add(d - silence)})
+			})
+		}
 	}
 	return inner, c
 }
 
 // End closes the connection if it is still busy, and stops the watch.
 func (c *Call) End() {
-	if c.watch != nil {
-		c.watch.Stop()
+	for _, timer := range []*time.Timer{c.watch, c.quiet} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	c.cancel()
 }
@@ -66,6 +74,9 @@ func (c *Call) stall() {
 func (c *Call) alive() {
 	if c.watch != nil {
 		c.watch.Reset(c.e.idle())
+	}
+	if c.quiet != nil {
+		c.quiet.Reset(silence)
 	}
 }
 
@@ -152,7 +163,7 @@ func (c *Call) error(err error, said Said) *model.Error {
 // cut and garbage never keep the library's error text: it may quote the stream.
 func (c *Call) cut(err error) *model.Error {
 	return &model.Error{Kind: model.ErrCut, Status: c.status, Err: bare(err),
-		Message: fmt.Sprintf("the connection to %s broke before the answer was complete. Send the prompt again to go on", c.host)}
+		Message: fmt.Sprintf("the connection to %s broke before the answer was complete", c.host)}
 }
 
 func (c *Call) garbage(err error) *model.Error {

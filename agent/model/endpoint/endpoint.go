@@ -15,6 +15,9 @@ import (
 // DefaultIdle is how long a connection may be silent before the request is given up.
 const DefaultIdle = 120 * time.Second
 
+// silence is how long a connection is silent before the person is told.
+const silence = 30 * time.Second
+
 // Endpoint is where a provider is reached and how messages speak of it.
 type Endpoint struct {
 	Title   string // the provider as a person calls it: "OpenAI", "Ollama"

@@ -32,6 +32,10 @@ func TestRefusalsAreSortedByWhatCanBeDone(t *testing.T) {
 		{413, Said{}, model.ErrContextFull},
 		{402, Said{}, model.ErrQuota},
 		{404, Said{}, model.ErrNotFound},
+		{401, Said{}, model.ErrAuth},
+		{403, Said{Code: "permission_error"}, model.ErrAuth},
+		{403, Said{Code: "unsupported_country_region_territory"}, model.ErrBadRequest},
+		{400, Said{Message: "User location is not supported for the API use."}, model.ErrBadRequest},
 		{408, Said{}, model.ErrServer},
 		{422, Said{Message: "tools.0: name is not valid"}, model.ErrBadRequest},
 		{429, Said{Code: "insufficient_quota"}, model.ErrQuota},
@@ -201,6 +205,42 @@ func TestEveryByteIsASignOfLife(t *testing.T) {
 			var me *model.Error
 			if got := c.Error(nil, Said{}); !errors.As(got, &me) || (me.Kind == model.ErrStalled) != tt.stalls {
 				t.Errorf("a byte every %v with %v: %v after %d bytes", tt.every, tt.idle, got, len(b))
+			}
+		})
+	}
+}
+
+func TestSilenceIsToldWhileItLasts(t *testing.T) {
+	for _, tt := range []struct {
+		every, idle time.Duration
+		told        int
+	}{{29 * time.Second, 0, 0}, {31 * time.Second, 0, 10}, {100 * time.Second, 0, 10}, {20 * time.Second, 25 * time.Second, 0}, {time.Minute, -1, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			var told []model.Silence
+			ctx := model.WithSilence(t.Context(), func(s model.Silence) {
+				if left := time.Until(s.Until); s.For != 30*time.Second || left != 90*time.Second {
+					t.Errorf("%+v, which is in %v", s, left)
+				}
+				told = append(told, s)
+			})
+			e := &Endpoint{Title: "P", BaseURL: "http://p.example", Idle: tt.idle, Client: &http.Client{Transport: slow{tt.every}}}
+			ctx, c := e.Begin(ctx, model.Info{Provider: "p"}, model.Request{})
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, e.BaseURL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := e.HTTP().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(resp.Body); err != nil {
+				t.Error(err)
+			}
+			c.End()
+			time.Sleep(time.Hour) // nothing is told after the end
+			synctest.Wait()
+			if len(told) != tt.told {
+				t.Errorf("a byte every %v with %v: told %d times", tt.every, tt.idle, len(told))
 			}
 		})
 	}

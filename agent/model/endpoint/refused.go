@@ -92,6 +92,8 @@ func kindOf(status int, said Said) model.ErrorKind {
 		return model.ErrGarbage
 	case client && (said.Quota || status == http.StatusPaymentRequired || has("insufficient_quota", "billing_error", "credit balance", "spend_limit", "insufficient balance")):
 		return model.ErrQuota
+	case client && has("unsupported_country", "country, region", "location is not supported"): // no key helps
+		return model.ErrBadRequest
 	case status == http.StatusUnauthorized, status == http.StatusForbidden,
 		client && has("api key not valid", "api_key_invalid", "api key expired", "invalid_api_key", "authentication_error", "unauthenticated", "permission_denied"):
 		return model.ErrAuth
