@@ -45,6 +45,9 @@ interop: ## programs from other people against the real binary (needs node, npm 
 interop-all: ## our client against whole coding agents of others: minutes, fetches gigabytes
 	@scripts/check interop-all
 
+kills: ## kill the program at 200 random moments of a turn, and look whether anything was lost: minutes; KILLS=50 for fewer
+	@scripts/check kills
+
 fuzz: ## every fuzz target, a few seconds each; FUZZTIME=1m for longer
 	@scripts/check fuzz-all
 

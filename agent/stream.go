@@ -107,6 +107,9 @@ read:
 			}
 		case <-tick.C:
 			w.flush(ctx)
+			if failed = w.save(ctx, time.Now()); failed != nil {
+				break read
+			}
 		case s := <-silent:
 			if !told {
 				told, failed = true, t.tellSilence(ctx, s)
@@ -193,12 +196,17 @@ func (w *writer) add(ctx context.Context, speaker session.Speaker, text string) 
 	if now.Sub(w.shown) >= showEvery {
 		w.flush(ctx)
 	}
-	if w.unsaved.Len() >= saveBytes || now.Sub(w.saved) >= saveEvery {
-		w.flush(ctx)
-		w.saved = now
-		return w.t.s.record(ctx, w.take())
+	return w.save(ctx, now)
+}
+
+// save stores what is not stored yet when it is much, or has waited long enough: also while the model is silent.
+func (w *writer) save(ctx context.Context, now time.Time) error {
+	if w.unsaved.Len() == 0 || w.unsaved.Len() < saveBytes && now.Sub(w.saved) < saveEvery {
+		return nil
 	}
-	return nil
+	w.flush(ctx)
+	w.saved = now
+	return w.t.s.record(ctx, w.take())
 }
 
 // flush shows what is not shown yet.
