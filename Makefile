@@ -4,7 +4,7 @@
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build gen fmt vet lint unit race script docs interop interop-all fuzz platforms cross generated bench test clean
+.PHONY: help build gen fmt vet lint unit race script docs interop interop-all kills fuzz platforms cross generated bench test clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
