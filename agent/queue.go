@@ -163,10 +163,13 @@ func (q *queue) end() {
 
 // steer takes what the person has said meanwhile into the turn.
 func (t *turn) steer(ctx context.Context, prompts []*Pending) error {
+	t.steered = append(t.steered, prompts...)
 	for _, p := range prompts {
-		t.steered = append(t.steered, p)
-		err := t.s.record(ctx, session.Steered{Turn: t.id, Message: session.NewMessageID(), Prompt: p.prompt})
-		if err != nil {
+		said := session.Steered{Turn: t.id, Message: session.NewMessageID(), Prompt: p.prompt}
+		if err := t.s.record(ctx, said); err != nil {
+			return err
+		}
+		if err := t.takeIn(ctx, said.Message, p.prompt); err != nil {
 			return err
 		}
 	}

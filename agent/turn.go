@@ -183,7 +183,7 @@ func (t *turn) loop(ctx context.Context) error {
 	if err := t.sayOffline(ctx, state); err != nil {
 		return err
 	}
-	if err := t.sayDropped(ctx); err != nil {
+	if err := t.takeIn(ctx, t.result.Message, t.prompt); err != nil {
 		return err
 	}
 	s.servers.wait(ctx)

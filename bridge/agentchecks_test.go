@@ -25,7 +25,7 @@ func TestTheAgentDoesWhatAnyAgentMust(t *testing.T) {
 	if _, err := store.List(t.Context(), session.Filter{}); err != nil { // its connections are not the agents'
 		t.Fatal(err)
 	}
-	acptest.TestAgent(t, func() acp.Agent {
+	serve := func() *Bridge {
 		a, err := agent.New(agent.Options{
 			Store: store, Tools: tool.Builtin(), DefaultModel: "offline/offline", ModelChosen: true,
 			OpenModel: func(context.Context, string) (model.Model, error) { return offline.New(), nil },
@@ -34,8 +34,9 @@ func TestTheAgentDoesWhatAnyAgentMust(t *testing.T) {
 			t.Fatal(err)
 		}
 		return New(a, host.LocalOptions{})
-	}, &acptest.TestOptions{
-		Agent:      Options(acp.Options{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}, acp.Implementation{Name: "wherry", Version: "test"}),
+	}
+	acptest.TestAgent(t, func() acp.Agent { return serve() }, &acptest.TestOptions{
+		Agent:      serve().Options(acp.Options{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}, acp.Implementation{Name: "wherry", Version: "test"}),
 		Prompt:     []acp.ContentBlock{acp.Text("help")},
 		LongPrompt: []acp.ContentBlock{acp.Text("run sleep 60")},
 		Allow:      true,

@@ -46,15 +46,15 @@ func New(a *agent.Agent, local host.LocalOptions) *Bridge {
 	return &Bridge{agent: a, local: local, sessions: map[acp.SessionID]*open{}}
 }
 
-// Options completes the options with which a Bridge is served: who it is, and what its methods alone do not tell. What the
+// Options completes the options with which the bridge is served: who it is, and what its methods alone do not tell. What the
 // protocol has not made stable is on: session/fork and the usage of a turn are.
-func Options(base acp.Options, info acp.Implementation) *acp.AgentOptions {
+func (b *Bridge) Options(base acp.Options, info acp.Implementation) *acp.AgentOptions {
 	base.Unstable = true
 	return &acp.AgentOptions{
 		Options: base,
 		Info:    &info,
 		Capabilities: func(c *acp.AgentCapabilities) {
-			c.PromptCapabilities = acp.PromptCapabilities{Image: true, EmbeddedContext: true}
+			c.PromptCapabilities = acp.PromptCapabilities{Image: true, Audio: b.agent.TakesAudio(), EmbeddedContext: true}
 			c.MCPCapabilities = acp.MCPCapabilities{HTTP: true, SSE: true}
 			c.SessionCapabilities.AdditionalDirectories = &acp.SessionAdditionalDirectoriesCapabilities{}
 		},
@@ -222,7 +222,7 @@ func (b *Bridge) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptR
 	if o == nil {
 		return acp.PromptResponse{}, acp.SessionNotFound(req.SessionID)
 	}
-	prompt, err := promptIn(req.Prompt)
+	prompt, err := promptIn(req.Prompt, b.agent.TakesAudio())
 	if err != nil {
 		return acp.PromptResponse{}, err
 	}

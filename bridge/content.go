@@ -9,14 +9,15 @@ import (
 	"github.com/wherry-acp/wherry/agent/session"
 )
 
-// promptIn turns the content blocks of a prompt into what the agent takes. An error says which block it is about.
-func promptIn(blocks []acp.ContentBlock) ([]session.Block, error) {
+// promptIn turns the content blocks of a prompt into what the agent takes; audio tells whether it was offered. An error says
+// which block it is about.
+func promptIn(blocks []acp.ContentBlock, audio bool) ([]session.Block, error) {
 	if len(blocks) == 0 {
 		return nil, badParams("prompt", "at least one content block", "none")
 	}
 	out := make([]session.Block, 0, len(blocks))
 	for i, b := range blocks {
-		block, err := blockIn(b, fmt.Sprintf("prompt[%d]", i))
+		block, err := blockIn(b, fmt.Sprintf("prompt[%d]", i), audio)
 		if err != nil {
 			return nil, err
 		}
@@ -25,7 +26,7 @@ func promptIn(blocks []acp.ContentBlock) ([]session.Block, error) {
 	return out, nil
 }
 
-func blockIn(b acp.ContentBlock, path string) (session.Block, error) {
+func blockIn(b acp.ContentBlock, path string, audio bool) (session.Block, error) {
 	switch b := b.(type) {
 	case acp.TextContent:
 		return session.Block{Type: session.BlockText, Text: b.Text}, nil
@@ -53,7 +54,14 @@ func blockIn(b acp.ContentBlock, path string) (session.Block, error) {
 		}
 		return session.Block{}, badParams(path+".resource", "a text or blob resource", "something else")
 	case acp.AudioContent:
-		return session.Block{}, badParams(path, "text, image, resource or resource_link, as advertised", "audio")
+		if !audio {
+			return session.Block{}, badParams(path, "text, image, resource or resource_link, as advertised", "audio")
+		}
+		data, err := b.Bytes()
+		if err != nil {
+			return session.Block{}, badParams(path+".data", "base64", "something else")
+		}
+		return session.Block{Type: session.BlockAudio, MIMEType: b.MIMEType, Data: data}, nil
 	}
 	return session.Block{}, badParams(path+".type", "text, image, resource or resource_link, as advertised", "another type")
 }

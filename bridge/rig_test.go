@@ -98,7 +98,8 @@ func connectAgent(t *testing.T, opts agent.Options, folder string, options acp.C
 	ours, theirs := transport.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- acp.Serve(ctx, theirs, New(a, host.LocalOptions{}), Options(acp.Options{}, acp.Implementation{Name: "wherry", Version: "test"}))
+		b := New(a, host.LocalOptions{})
+		served <- acp.Serve(ctx, theirs, b, b.Options(acp.Options{}, acp.Implementation{Name: "wherry", Version: "test"}))
 	}()
 	r := &rig{client: &client{}, store: store, folder: folder}
 	options.Permission = r.client

@@ -94,6 +94,8 @@ func decode(kind Kind, version int, raw []byte) (Data, error) {
 		return decodeAs[UsageRecorded](raw)
 	case KindNotice:
 		return decodeAs[Notice](raw)
+	case KindAttached:
+		return decodeAs[Attached](raw)
 	case KindCommandAnswered:
 		return decodeAs[CommandAnswered](raw)
 	case KindCleared:

@@ -81,6 +81,14 @@ type Steered struct {
 	Prompt  []Block `json:"prompt"`
 }
 
+// Attached is what was read for the model of the files and folders that a prompt points at. It belongs to the prompt before
+// it.
+type Attached struct {
+	Message string               `json:"message"` // the user message's id
+	Blocks  []Block              `json:"blocks"`
+	Views   map[string]tool.View `json:"views,omitzero"` // files the model has now seen, by absolute path
+}
+
 // CommandAnswered is the answer to a command. The model does not get it.
 type CommandAnswered struct {
 	Message string `json:"message"` // its id
@@ -127,6 +135,8 @@ type Block struct {
 	Data     []byte    `json:"data,omitzero"` // images, audio and binary files, decoded
 	URI      string    `json:"uri,omitzero"`
 	Name     string    `json:"name,omitzero"` // of a link
+	// Lines says which lines of the file Text holds, such as "5-9 of 120", when it was read for the prompt and is not whole.
+	Lines string `json:"lines,omitzero"`
 }
 
 // BlockType is the kind of a [Block].
@@ -354,6 +364,7 @@ const (
 	KindUsageRecorded      Kind = "usage.recorded"
 	KindContextMeasured    Kind = "context.measured"
 	KindNotice             Kind = "notice"
+	KindAttached           Kind = "prompt.attached"
 	KindCommandAnswered    Kind = "command.answered"
 	KindCleared            Kind = "session.cleared"
 	KindSteered            Kind = "turn.steered"
@@ -427,6 +438,9 @@ func (ContextMeasured) Kind() Kind { return KindContextMeasured }
 
 // Kind implements [Data].
 func (Notice) Kind() Kind { return KindNotice }
+
+// Kind implements [Data].
+func (Attached) Kind() Kind { return KindAttached }
 
 // Kind implements [Data].
 func (CommandAnswered) Kind() Kind { return KindCommandAnswered }

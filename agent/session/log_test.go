@@ -65,6 +65,9 @@ func (l *logs) turn() {
 	turn := fmt.Sprintf("turn_%d", l.turns)
 	l.add(session.TurnStarted{Turn: turn, Message: l.message(), Prompt: rapid.SliceOfN(drawBlock(), 0, 3).Draw(l.t, "prompt")})
 	l.aside()
+	if l.chance(30, "attached") {
+		l.add(session.Attached{Blocks: rapid.SliceOfN(drawBlock(), 1, 2).Draw(l.t, "blocks")})
+	}
 	steps := rapid.IntRange(0, 3).Draw(l.t, "steps")
 	for range steps {
 		if crashed := l.step(); crashed {

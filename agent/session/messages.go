@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/wherry-acp/wherry/agent/model"
@@ -135,6 +136,8 @@ func (c *conversation) apply(data Data) {
 		}
 	case Steered:
 		c.steps = append(c.steps, &step{user: promptParts(d.Prompt), steered: true})
+	case Attached:
+		c.attach(promptParts(d.Blocks))
 	case MessageSaved:
 		c.piece(d.Message, d.Speaker).text.WriteString(d.Text)
 	case MessageDone:
@@ -170,6 +173,16 @@ func (c *conversation) takeBack() {
 		}
 	}
 	c.steps = c.steps[:n-1]
+}
+
+// attach adds to the prompt that was taken last.
+func (c *conversation) attach(parts []model.Part) {
+	if n := len(c.steps); n > 0 && c.steps[n-1].user != nil {
+		last := c.steps[n-1]
+		last.user = append(slices.Clip(last.user), parts...)
+		return
+	}
+	c.steps = append(c.steps, &step{user: parts, steered: true})
 }
 
 // piece finds the message with this id, or begins it in the current step.

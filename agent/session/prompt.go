@@ -2,8 +2,8 @@ package session
 
 import (
 	"fmt"
-	"net/url"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/wherry-acp/wherry/agent/model"
@@ -47,7 +47,7 @@ func (b Block) file() model.Part {
 		for n := 2; strings.Contains(b.Text, "</"+tag+">"); n++ {
 			tag = fmt.Sprintf("file-%d", n)
 		}
-		return model.Text{Text: fmt.Sprintf("<%s path=%q>%s</%s>", tag, b.place(), b.Text, tag)}
+		return model.Text{Text: fmt.Sprintf("<%s path=%q%s>%s</%s>", tag, b.place(), b.about(), b.Text, tag)}
 	}
 	switch major, _, _ := strings.Cut(b.MIMEType, "/"); major {
 	case "image":
@@ -62,17 +62,30 @@ func (b Block) file() model.Part {
 	return model.Text{Text: fmt.Sprintf("[%s: a binary file (%s, %d bytes) that cannot be shown]", b.place(), kind, len(b.Data))}
 }
 
-// place is the path of a file: URI, else the URI, else the name.
+// about tells which part of a file the text is, as attributes of its tag.
+func (b Block) about() string {
+	ref, _ := ParseFileURI(b.URI)
+	lines := b.Lines
+	if lines == "" && ref.From > 0 {
+		lines = fmt.Sprintf("%d-%d", ref.From, ref.To)
+	}
+	var out string
+	if lines != "" {
+		out += fmt.Sprintf(" lines=%q", lines)
+	}
+	if ref.Symbol != "" {
+		out += fmt.Sprintf(" symbol=%q", ref.Symbol)
+	}
+	return out
+}
+
+// place is the path of a file URI, else the URI, else the name.
 func (b Block) place() string {
 	if b.URI == "" {
 		return b.Name
 	}
-	if u, err := url.Parse(b.URI); err == nil && u.Scheme == "file" && u.Path != "" {
-		p := u.Path
-		if len(p) > 2 && p[0] == '/' && p[2] == ':' { // file:///C:/x
-			p = p[1:]
-		}
-		return p
+	if ref, ok := ParseFileURI(b.URI); ok {
+		return filepath.ToSlash(ref.Path)
 	}
 	return b.URI
 }

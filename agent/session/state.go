@@ -88,6 +88,8 @@ func (s *State) Apply(e Event) {
 		}
 	case Cleared:
 		s.Views, s.Plan, s.Usage = nil, nil, UsageRecorded{Window: s.Usage.Window}
+	case Attached:
+		s.see(d.Views)
 	case CompactionStarted:
 		s.Compaction = d.ID
 	case CompactionEnded:
@@ -152,14 +154,19 @@ func (s *State) done(d CallDone) {
 		}
 	}
 	s.Calls = open
-	if len(d.Result.Views) == 0 {
+	s.see(d.Result.Views)
+}
+
+// see notes which files the model has seen now.
+func (s *State) see(seen map[string]tool.View) {
+	if len(seen) == 0 {
 		return
 	}
 	views := maps.Clone(s.Views)
 	if views == nil {
 		views = make(map[string]host.Version)
 	}
-	for path, view := range d.Result.Views {
+	for path, view := range seen {
 		views[path] = view.Version
 	}
 	s.Views = views

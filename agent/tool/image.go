@@ -18,7 +18,7 @@ import (
 
 // What models take of a picture.
 const (
-	maxImageBytes = 3750 << 10 // 5 MB when encoded in base 64
+	maxImageBytes = 1 << 20
 	maxImageSide  = 8000       // pixels
 )
 
@@ -30,7 +30,7 @@ func readImage(ctx context.Context, h host.Host, place host.Path) (Image, string
 		if !imageName(place.Abs) {
 			return Image{}, "", nil
 		}
-		return Image{}, "", fmt.Errorf("%s: is too large for a picture: at most %d KiB can be shown", place.Show, maxImageBytes>>10)
+		return Image{}, "", fmt.Errorf("%s: is too large for a picture: at most %d KiB can be shown; a smaller copy of it can", place.Show, maxImageBytes>>10)
 	}
 	if err != nil {
 		return Image{}, "", err

@@ -76,7 +76,7 @@ func TestPicturesThatNoModelTakesAreRefusedWithTheLimit(t *testing.T) {
 	})
 	for name, want := range map[string]string{
 		"damaged.png": "view: damaged.png: begins like a picture (image/png) but is damaged",
-		"huge.png":    "view: huge.png: is too large for a picture: at most 3750 KiB can be shown",
+		"huge.png":    "view: huge.png: is too large for a picture: at most 1024 KiB can be shown; a smaller copy of it can",
 		"wide.png":    "view: wide.png: is 9000×20 pixels: at most 8000 each way can be shown",
 		"data.bin":    "view: data.bin: is not a text file and not a picture that can be shown (PNG, JPEG, GIF, WebP)",
 		"huge.bin":    "view: huge.bin: is not a text file and not a picture that can be shown (PNG, JPEG, GIF, WebP)",

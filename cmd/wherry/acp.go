@@ -21,8 +21,8 @@ func (c *acpCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, built.close()) }()
-	options := bridge.Options(built.protocol, implementation("wherry", "wherry"))
 	b := bridge.New(built.agent, host.LocalOptions{})
+	options := b.Options(built.protocol, implementation("wherry", "wherry"))
 	err = acp.ServeStdio(env.ctx, b, options)
 	if env.ctx.Err() != nil {
 		err = nil // ended as it was told to

@@ -66,7 +66,7 @@ func (c *runCommand) Run(env *environment) (err error) {
 	served := make(chan error, 1)
 	b := bridge.New(built.agent, host.LocalOptions{})
 	go func() {
-		served <- acp.Serve(ctx, theirs, b, bridge.Options(built.protocol, implementation("wherry", "wherry")))
+		served <- acp.Serve(ctx, theirs, b, b.Options(built.protocol, implementation("wherry", "wherry")))
 	}()
 	defer func() {
 		end()

@@ -68,6 +68,10 @@ func everything() []session.Data {
 			{Type: session.BlockImage, MIMEType: "image/png", Data: []byte{0, 1, 255}},
 			{Type: session.BlockLink, URI: "file:///a%20b", Name: "a b"},
 		}, Command: "review", Sent: []session.Block{{Type: session.BlockText, Text: "look"}}},
+		session.Attached{
+			Message: "msg_1", Blocks: []session.Block{{Type: session.BlockFile, URI: "file:///a%20b", Text: "x", Lines: "1-2 of 3"}},
+			Views: map[string]tool.View{"/a b": {Version: version}},
+		},
 		session.CommandAnswered{Message: "msg_9", Text: "**yes**"},
 		session.Cleared{},
 		session.Steered{Turn: "turn_1", Message: "msg_8", Prompt: []session.Block{{Type: session.BlockText, Text: "not that one"}}},
