@@ -19,7 +19,7 @@ import (
 // What models take of a picture.
 const (
 	maxImageBytes = 1 << 20
-	maxImageSide  = 8000       // pixels
+	maxImageSide  = 8000 // pixels
 )
 
 // readImage reads a picture that a model can take, and a line that says what it is. The line is empty when the file is not
