@@ -11,6 +11,7 @@ func FuzzDecode(f *testing.F) {
 		KindCreated, KindTitled, KindConfigured, KindRooted, KindTurnStarted, KindTurnEnded, KindMessageSaved, KindMessageDone, KindCallRequested,
 		KindCallPresented, KindCallStarted, KindCallDone, KindPermissionAsked, KindPermissionAnswered, KindPlanChanged, KindUsageRecorded, KindNotice,
 		KindCommandAnswered, KindCleared, KindSteered, KindCompactionStarted, KindCompactionEnded,
+		KindAttached,
 	}
 	for i := range kinds {
 		f.Add(i, []byte(`{}`))
@@ -53,6 +54,7 @@ func TestEveryKindIsDecodedAsItself(t *testing.T) {
 		Created{}, Titled{}, Configured{}, Rooted{}, TurnStarted{}, TurnEnded{}, MessageSaved{}, MessageDone{}, CallRequested{Args: []byte("{}")},
 		CallPresented{}, CallStarted{}, CallDone{}, PermissionAsked{}, PermissionAnswered{}, PlanChanged{}, UsageRecorded{}, Notice{},
 		CommandAnswered{}, Cleared{}, Steered{}, CompactionStarted{}, CompactionEnded{},
+		Attached{},
 	} {
 		raw, _, err := encode(data)
 		if err != nil {
