@@ -27,6 +27,9 @@ type Options struct {
 	// OpenModel gives the model with the id provider/name. It may fail with an [*model.Error]; that is then the
 	// answer to the prompt, never to the opening of a session.
 	OpenModel func(ctx context.Context, id string) (model.Model, error)
+	// CheckLogin tells whether the credentials for a model will do, reading them again; an [*model.Error] says what is
+	// missing. Nil opens the model.
+	CheckLogin func(ctx context.Context, id string) error
 	// Models lists the models that the person can choose from, those that cannot be used now included. It does no I/O
 	// and is called often. Nil means the default model alone.
 	Models func() []ModelChoice
@@ -82,6 +85,7 @@ type Agent struct {
 	log    *slog.Logger
 	mu     sync.Mutex
 	models map[string]model.Model
+	logins *logins
 }
 
 // New makes an agent.
@@ -93,7 +97,7 @@ func New(opts Options) (*Agent, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Agent{opts: opts, log: log, models: map[string]model.Model{}}, nil
+	return &Agent{opts: opts, log: log, models: map[string]model.Model{}, logins: &logins{}}, nil
 }
 
 // complete checks the options and fills in what is left out.
@@ -134,7 +138,7 @@ func (a *Agent) in(roots []string) (*Agent, []string, error) {
 	if err := opts.complete(); err != nil {
 		return nil, nil, err
 	}
-	return &Agent{opts: opts, log: a.log, models: map[string]model.Model{}}, told, nil
+	return &Agent{opts: opts, log: a.log, models: map[string]model.Model{}, logins: a.logins}, told, nil
 }
 
 // Create makes a session in the folders, the first of which is the working folder, with the MCP servers that the client

@@ -151,6 +151,9 @@ func (t *turn) end(ctx context.Context) {
 	}
 	if err := t.result.Err; err != nil {
 		ended.Error, ended.ErrorKind = failure(err)
+		if ended.ErrorKind == model.ErrAuth {
+			t.s.agent.logins.refused(t.s.agent, t.s.State().Model)
+		}
 		t.s.agent.log.Warn("a turn failed", "session", t.s.id, "error", err)
 	}
 	if err := t.s.record(ctx, append(data, ended)...); err != nil {

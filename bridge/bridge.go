@@ -52,7 +52,7 @@ func (b *Bridge) Options(base acp.Options, info acp.Implementation) *acp.AgentOp
 	base.Unstable = true
 	return &acp.AgentOptions{
 		Options: base,
-		Info:    &info,
+		Info:    &info, AuthMethods: authMethods(),
 		Capabilities: func(c *acp.AgentCapabilities) {
 			c.PromptCapabilities = acp.PromptCapabilities{Image: true, Audio: b.agent.TakesAudio(), EmbeddedContext: true}
 			c.MCPCapabilities = acp.MCPCapabilities{HTTP: true, SSE: true}

@@ -12,10 +12,15 @@ import (
 
 type acpCommand struct {
 	settings
+	// Login is how editors run the setup: they add what an auth method says to the command that starts the agent.
+	Login string `arg:"" optional:"" hidden:"" enum:",setup" default:""`
 }
 
 // Run serves one editor until it closes stdin.
 func (c *acpCommand) Run(env *environment) (err error) {
+	if c.Login != "" {
+		return (&setupCommand{}).Run(env)
+	}
 	built, err := c.build("wherry acp", env.stderr)
 	if err != nil {
 		return err

@@ -128,7 +128,7 @@ func (s *settings) build(program string, stderr io.Writer) (*built, error) {
 // configure puts what is configured into the agent's options.
 func configure(options agent.Options, conf *config.Settings, apiKeys *keys.Store) agent.Options {
 	source := modelSource{keys: apiKeys, settings: conf}
-	options.OpenModel, options.Models = source.open, source.list
+	options.OpenModel, options.Models, options.CheckLogin = source.open, source.list, source.checkLogin
 	options.DefaultModel, options.ModelChosen = conf.Model, conf.Model != ""
 	if !options.ModelChosen {
 		options.DefaultModel = provider.Default(provider.Env{Lookup: os.LookupEnv})
