@@ -144,7 +144,7 @@ func (t *turn) gate(ctx context.Context, c session.CallRequested, p tool.Present
 	if why := t.submittedBefore(p); why != "" {
 		return "", why, nil
 	}
-	d := t.s.policy().Decide(approval.Subject{Tool: c.Tool, Class: p.Class, Stale: p.Stale})
+	d := t.s.policy().Decide(approval.Subject{Tool: c.Tool, Class: p.Class, Command: commandRun(p), Stale: p.Stale})
 	switch d.Verdict {
 	case approval.Allow:
 		return d.Reason, "", nil
@@ -188,6 +188,9 @@ func (t *turn) permission(
 	case answer.Allowed && answer.Scope == approval.ScopeSession && slices.Contains(d.Scopes, approval.ScopeSession):
 		said.Answer, said.Scope = session.Allowed, approval.ScopeSession
 		data = append(data, session.Configured{Edits: true})
+	case answer.Allowed && answer.Scope == approval.ScopeCommand && slices.Contains(d.Scopes, approval.ScopeCommand):
+		said.Answer, said.Scope = session.Allowed, approval.ScopeCommand
+		data = append(data, session.CommandAllowed{Command: commandRun(p)})
 	case answer.Allowed && (answer.Scope == "" || answer.Scope == approval.ScopeOnce):
 		said.Answer, said.Scope = session.Allowed, approval.ScopeOnce
 	default: // also a yes to something that was not asked
@@ -208,9 +211,7 @@ func (t *turn) permission(
 	}
 	switch said.Answer {
 	case session.Allowed:
-		if said.Scope == approval.ScopeSession {
-			t.s.allowEdits()
-		}
+		t.s.remember(said.Scope, p)
 		return "allowed by the person (" + string(said.Scope) + ")", "", nil
 	case session.Rejected:
 		refused = "The person refused this."

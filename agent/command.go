@@ -39,6 +39,7 @@ func commands() []command {
 		{Command: Command{"status", "This session: folder, model, mode, context", ""}, answer: status},
 		{Command: Command{"model", "Show the models, or choose one", "PROVIDER/NAME"}, answer: choose(SettingModel)},
 		{Command: Command{"mode", "Show the modes, or choose what may be done unasked", "off | plan | ask | edits | auto"}, answer: choose(SettingMode)},
+		{Command: Command{"permissions", "Show what you have allowed for this session, or take it back", "forget NUMBER | forget all"}, answer: permissions},
 		{Command: Command{"effort", "Show or choose how much the model reasons", "LEVEL"}, answer: choose(SettingThought)},
 		{Command: Command{retryCommand, "Try the last prompt again, when it failed or was stopped", ""}, answer: cannotRetry},
 		{Command: Command{"plan", "Show the plan, or plan a piece of work before it is begun", "what to plan"}, answer: showPlan, prompt: planPrompt, begin: beginPlan},

@@ -21,7 +21,7 @@ func (t *turn) Add(ctx context.Context, abs string) error {
 		return fmt.Errorf("%s: has changed since it was asked for", abs)
 	}
 	if err := s.record(ctx, session.Rooted{Roots: roots}, session.Notice{
-		Message: session.NewMessageID(), Severity: "info", Text: "The session works in " + abs + " too from now on.",
+		Message: session.NewMessageID(), Severity: "info", Text: "The session works in " + abs + " too from now on. /permissions takes it back.",
 	}); err != nil {
 		return err
 	}

@@ -37,18 +37,19 @@ type Session struct {
 	servers servers
 	untold  untold
 
-	modes  sync.Mutex                      // one change of the mode at a time
-	mu     sync.Mutex                      // guards the rest, and keeps storing and showing in one order
-	mode   approval.Mode                   // of this process, in place of the stored one; empty for none
-	edits  bool                            // every edit was allowed in this process
-	after  approval.Mode                   // that plan mode leads back to in this process, when it is not a stored one
-	tail   map[string]session.MessageDelta // what has been shown of messages and is not stored yet
-	events []session.Event
-	state  session.State
-	host   host.Host
-	lease  session.Lease
-	users  int // of the lease
-	closed bool
+	modes   sync.Mutex                      // one change of the mode at a time
+	mu      sync.Mutex                      // guards the rest, and keeps storing and showing in one order
+	mode    approval.Mode                   // of this process, in place of the stored one; empty for none
+	edits   bool                            // every edit was allowed in this process
+	allowed []approval.Command              // likewise these commands
+	after   approval.Mode                   // that plan mode leads back to in this process, when it is not a stored one
+	tail    map[string]session.MessageDelta // what has been shown of messages and is not stored yet
+	events  []session.Event
+	state   session.State
+	host    host.Host
+	lease   session.Lease
+	users   int // of the lease
+	closed  bool
 }
 
 func newSession(a *Agent, id string, face Face, h host.Host) *Session {
@@ -385,13 +386,6 @@ func (s *Session) snapshot() []session.Event {
 	return slices.Clip(s.events)
 }
 
-// allowEdits notes that every edit of this session was allowed in this process.
-func (s *Session) allowEdits() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.edits = true
-}
-
 func (s *Session) hostNow() host.Host {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -402,9 +396,9 @@ func (s *Session) hostNow() host.Host {
 func (s *Session) policy() approval.Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := approval.Policy{Mode: s.effectiveMode(), SessionEdits: s.state.Edits, After: s.modeAfterPlan()}
+	p := approval.Policy{Mode: s.effectiveMode(), SessionEdits: s.state.Edits, Commands: s.state.Commands, After: s.modeAfterPlan()}
 	if s.mode != "" {
-		p.SessionEdits = s.edits
+		p.SessionEdits, p.Commands = s.edits, slices.Clone(s.allowed)
 	}
 	return p
 }

@@ -3,13 +3,11 @@ package bridge
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/wherry-acp/wherry/acp"
 	"github.com/wherry-acp/wherry/agent"
-	"github.com/wherry-acp/wherry/agent/approval"
 	"github.com/wherry-acp/wherry/agent/host"
 	"github.com/wherry-acp/wherry/agent/session"
 )
@@ -86,78 +84,6 @@ func (f *face) id(e session.Event) acp.SessionID {
 		return acp.SessionID(e.Session)
 	}
 	return f.session
-}
-
-// The options of a permission request. Clients choose by kind.
-const (
-	optionOnce    acp.PermissionOptionID = "allow-once"
-	optionSession acp.PermissionOptionID = "allow-edits-session"
-	optionReject  acp.PermissionOptionID = "reject"
-)
-
-// Ask implements [agent.Face].
-func (f *face) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	f.mu.Lock()
-	c := f.render.call(q.Call)
-	call := f.render.callUpdate(q.Call, c, acp.ToolCallPending)
-	f.mu.Unlock()
-	if exceptional(q) {
-		call.Content = append(call.Content, acp.ToolText(q.Reason))
-	}
-	req := acp.RequestPermissionRequest{SessionID: acp.SessionID(q.Session), ToolCall: call, Options: options(q)}
-	resp, err := f.client.RequestPermission(ctx, req)
-	if err != nil {
-		return agent.Answer{}, err
-	}
-	var answer agent.Answer
-	answer.Reason, answer.Nobody = note(resp.Meta)
-	switch outcome := resp.Outcome.(type) {
-	case acp.SelectedPermissionOutcome:
-		answer.Scope = approval.ScopeOnce
-		if outcome.OptionID == optionSession {
-			answer.Scope = approval.ScopeSession
-		}
-		for _, o := range req.Options { // what was not offered allows nothing
-			if o.OptionID == outcome.OptionID {
-				answer.Allowed = o.Kind == acp.PermissionAllowOnce || o.Kind == acp.PermissionAllowAlways
-			}
-		}
-	case acp.CancelledPermissionOutcome:
-		answer.Cancelled = true
-	}
-	return answer, nil
-}
-
-// options are what the person can choose from, in words that say what is then allowed.
-func options(q agent.Question) []acp.PermissionOption {
-	once, session, reject := "Allow", "Allow every write this session", "Reject"
-	if v := q.Presentation.Plan; v != nil {
-		once, session, reject = "Approve, and "+afterPlan(v.After), "Approve, and allow every write this session", "Keep planning"
-	}
-	out := []acp.PermissionOption{{OptionID: optionOnce, Name: once, Kind: acp.PermissionAllowOnce}}
-	if slices.Contains(q.Scopes, approval.ScopeSession) {
-		out = append(out, acp.PermissionOption{OptionID: optionSession, Name: session, Kind: acp.PermissionAllowAlways})
-	}
-	return append(out, acp.PermissionOption{OptionID: optionReject, Name: reject, Kind: acp.PermissionRejectOnce})
-}
-
-// afterPlan says what a mode means that follows a plan.
-func afterPlan(mode approval.Mode) string {
-	switch mode {
-	case approval.ModeOff:
-		return "leave the session read-only"
-	case approval.ModeEdits:
-		return "edit files unasked (mode edits)"
-	case approval.ModeAuto:
-		return "edit files and run commands unasked (mode auto)"
-	}
-	return "ask before every edit and command"
-}
-
-// exceptional tells whether the reason of a question is more than the mode, which the client shows itself.
-func exceptional(q agent.Question) bool {
-	p := q.Presentation
-	return p.Stale || p.Class == approval.ClassSecret || p.Class == approval.ClassProtected
 }
 
 // Host implements [agent.Face].

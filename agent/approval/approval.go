@@ -50,20 +50,29 @@ type Scope string
 const (
 	ScopeOnce    Scope = "once"
 	ScopeSession Scope = "session" // every later edit of ClassEdit in this session; offered for an edit or a plan
+	ScopeCommand Scope = "command" // exactly this command in this folder, in this session; offered for a command
 )
+
+// Command is a command and where it runs. Two commands are the same only when both are equal, letter by letter.
+type Command struct {
+	Line string `json:"line"`
+	Dir  string `json:"dir"` // absolute
+}
 
 // Subject is what is decided on.
 type Subject struct {
-	Tool  string
-	Class Class
-	Stale bool // made from a text that is not what the model last saw: a person must see the new diff
+	Tool    string
+	Class   Class
+	Command Command // of [ClassExecute], when it is known
+	Stale   bool    // made from a text that is not what the model last saw: a person must see the new diff
 }
 
 // Policy is what the decision depends on besides the subject.
 type Policy struct {
 	Mode         Mode
-	SessionEdits bool // the person allowed every edit of this session
-	After        Mode // in mode plan, the mode that the session has once a plan is approved
+	SessionEdits bool      // the person allowed every edit of this session
+	Commands     []Command // those that the person allowed for this session
+	After        Mode      // in mode plan, the mode that the session has once a plan is approved
 }
 
 // Verdict is the gate's answer.

@@ -1,5 +1,7 @@
 package approval
 
+import "slices"
+
 // Decide tells whether a call may run, is refused, or needs a person's word. It is pure: the same policy and subject give
 // the same decision. It fails closed: a mode or a class that it does not know is refused.
 //
@@ -11,6 +13,8 @@ package approval
 //	server             refuse   refuse   ask      ask      ask
 //	secret, protected  refuse   refuse   ask      ask      ask
 //	widen, plan        refuse   ask      ask      ask      ask
+//
+// A command among Commands is allowed in the modes ask and edits; for another one whose line is known [ScopeCommand] is offered.
 //
 // SessionEdits turns "edit" in mode ask into allow and nothing else. [ScopeSession] is offered where it would do that:
 // for an edit in mode ask that is not stale, and for a plan after which the mode is ask.
@@ -58,8 +62,19 @@ func (p Policy) Decide(s Subject) Decision {
 		if s.Class == ClassNetwork {
 			return ask("mode " + string(p.Mode) + ": requests to other machines are asked")
 		}
-		return ask("mode " + string(p.Mode) + ": commands are asked")
+		return p.decideCommand(s)
 	}
+}
+
+func (p Policy) decideCommand(s Subject) Decision {
+	why := "mode " + string(p.Mode) + ": commands are asked"
+	switch {
+	case s.Command == Command{}:
+		return ask(why)
+	case slices.Contains(p.Commands, s.Command):
+		return allow("exactly this command was allowed for this session")
+	}
+	return ask(why, ScopeCommand)
 }
 
 func (p Policy) decideEdit(s Subject) Decision {

@@ -69,6 +69,37 @@ func TestEveryEditCanBeAllowedWithAPlanOnlyIfEditsAreAskedAfterIt(t *testing.T) 
 	}
 }
 
+func TestAnAllowedCommandIsExactlyThatCommandInThatFolderAndNothingElse(t *testing.T) {
+	allowed := Command{Line: "go test ./...", Dir: "/project"}
+	p := Policy{Commands: []Command{allowed}}
+	for _, test := range []struct {
+		mode    Mode
+		class   Class
+		command Command
+		want    Verdict
+		offered bool
+	}{
+		{ModeAsk, ClassExecute, allowed, Allow, false},
+		{ModeEdits, ClassExecute, allowed, Allow, false},
+		{ModeOff, ClassExecute, allowed, Refuse, false},
+		{ModePlan, ClassExecute, allowed, Refuse, false},
+		{ModeAsk, ClassExecute, Command{Line: "go test ./... ", Dir: "/project"}, Ask, true},
+		{ModeAsk, ClassExecute, Command{Line: "go test ./...; rm -r .", Dir: "/project"}, Ask, true},
+		{ModeAsk, ClassExecute, Command{Line: "go test ./...", Dir: "/project/sub"}, Ask, true},
+		{ModeAsk, ClassExecute, Command{}, Ask, false},
+		{ModeAsk, ClassSecret, allowed, Ask, false},
+		{ModeAuto, ClassSecret, allowed, Ask, false},
+		{ModeAsk, ClassNetwork, allowed, Ask, false},
+		{ModeAsk, ClassServer, allowed, Ask, false},
+	} {
+		p.Mode = test.mode
+		d := p.Decide(Subject{Class: test.class, Command: test.command})
+		if d.Verdict != test.want || slices.Contains(d.Scopes, ScopeCommand) != test.offered {
+			t.Errorf("%+v: %+v", test, d)
+		}
+	}
+}
+
 func TestAnUnknownModeAllowsNothing(t *testing.T) {
 	for _, mode := range []Mode{"", "yolo", "AUTO"} {
 		for class := range table {

@@ -84,6 +84,10 @@ func decode(kind Kind, version int, raw []byte) (Data, error) {
 		return decodeAs[PermissionAsked](raw)
 	case KindPermissionAnswered:
 		return decodeAs[PermissionAnswered](raw)
+	case KindCommandAllowed:
+		return decodeAs[CommandAllowed](raw)
+	case KindForgotten:
+		return decodeAs[Forgotten](raw)
 	case KindQuestionAsked:
 		return decodeAs[QuestionAsked](raw)
 	case KindQuestionAnswered:

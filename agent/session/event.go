@@ -283,6 +283,17 @@ const (
 	Unanswered PermissionAnswer = "unanswered" // nobody listening, lost, timed out or cancelled: refused
 )
 
+// CommandAllowed lets exactly this command run unasked in this session.
+type CommandAllowed struct {
+	Command approval.Command `json:"command"`
+}
+
+// Forgotten takes back what the person allowed for the session.
+type Forgotten struct {
+	Edits    bool               `json:"edits,omitzero"` // that every edit is allowed
+	Commands []approval.Command `json:"commands,omitzero"`
+}
+
 // QuestionAsked puts the model's questions to the person.
 type QuestionAsked struct {
 	Call      string          `json:"call"`
@@ -358,6 +369,8 @@ const (
 	KindCallDone           Kind = "call.done"
 	KindPermissionAsked    Kind = "permission.asked"
 	KindPermissionAnswered Kind = "permission.answered"
+	KindCommandAllowed     Kind = "permission.allowed"
+	KindForgotten          Kind = "permission.forgotten"
 	KindQuestionAsked      Kind = "question.asked"
 	KindQuestionAnswered   Kind = "question.answered"
 	KindPlanChanged        Kind = "plan.changed"
@@ -420,6 +433,12 @@ func (PermissionAsked) Kind() Kind { return KindPermissionAsked }
 
 // Kind implements [Data].
 func (PermissionAnswered) Kind() Kind { return KindPermissionAnswered }
+
+// Kind implements [Data].
+func (CommandAllowed) Kind() Kind { return KindCommandAllowed }
+
+// Kind implements [Data].
+func (Forgotten) Kind() Kind { return KindForgotten }
 
 // Kind implements [Data].
 func (QuestionAsked) Kind() Kind { return KindQuestionAsked }

@@ -28,6 +28,8 @@ type State struct {
 	Options map[string]string
 	// Edits says that the person allowed every edit of this session. Choosing a mode takes it back.
 	Edits bool
+	// Commands are those that the person allowed for this session.
+	Commands []approval.Command
 
 	Plan []tool.PlanEntry
 	// Views are the files the model has seen, by absolute path, with the newest version seen.
@@ -80,7 +82,7 @@ func (s *State) Apply(e Event) {
 	case Rooted:
 		s.Roots = slices.Clone(d.Roots)
 	case Forked:
-		s.Parent, s.Edits = d.Parent, false
+		s.Parent, s.Edits, s.Commands = d.Parent, false, nil
 	case TurnStarted:
 		s.Turn, s.TurnUsage, s.TurnCost = d.Turn, model.Usage{}, Cost{}
 		if d.Command == "" || d.Sent != nil {
@@ -106,6 +108,13 @@ func (s *State) Apply(e Event) {
 		s.started(d.Call)
 	case CallDone:
 		s.done(d)
+	case CommandAllowed:
+		if !slices.Contains(s.Commands, d.Command) {
+			s.Commands = append(slices.Clip(s.Commands), d.Command)
+		}
+	case Forgotten:
+		s.Edits = s.Edits && !d.Edits
+		s.Commands = slices.DeleteFunc(slices.Clone(s.Commands), func(c approval.Command) bool { return slices.Contains(d.Commands, c) })
 	case PlanChanged:
 		s.Plan = slices.Clone(d.Entries)
 	case UsageRecorded:
@@ -174,8 +183,10 @@ func (s *State) see(seen map[string]tool.View) {
 
 // unknown fails closed: a newer program set something that this one cannot read, which may have been stricter.
 func (s *State) unknown(d Unknown) {
+	if d.Name == KindConfigured || d.Name == KindForgotten {
+		s.Edits, s.Commands = false, nil
+	}
 	if d.Name == KindConfigured {
-		s.Edits = false
 		if s.Mode != approval.ModeOff && s.Mode != approval.ModePlan {
 			s.Mode = approval.ModeAsk
 		}

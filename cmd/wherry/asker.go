@@ -60,6 +60,11 @@ func (a *asker) close() {
 	a.tty.Close()
 }
 
+// givesReasons tells the agent that a rejection comes with its reason, so that it need not ask for one.
+func givesReasons(c *acp.ClientCapabilities) {
+	c.Meta = acp.Meta(`{"wherry":{"reasons":true}}`)
+}
+
 // choice is what a person chose.
 type choice struct {
 	option acp.PermissionOptionID

@@ -77,7 +77,7 @@ func (c *runCommand) Run(env *environment) (err error) {
 	defer t.close()
 	client := implementation("wherry run", "wherry run")
 	agent, err := acp.Connect(ctx, ours, &acp.ClientOptions{
-		Options: acp.Options{Logger: built.log}, Info: &client, Permission: acp.PermissionFunc(t.permission), Elicitation: t,
+		Options: acp.Options{Logger: built.log}, Info: &client, Permission: acp.PermissionFunc(t.permission), Elicitation: t, Capabilities: givesReasons,
 	})
 	if err != nil {
 		return err

@@ -94,6 +94,8 @@ func everything() []session.Data {
 			Views: map[string]tool.View{"/project/a": {Version: version}}, Changed: []string{"/project/a"},
 			Plan: []tool.PlanEntry{{Content: "c", Status: tool.PlanPending, Priority: "low"}}, SetsPlan: true,
 		}},
+		session.CommandAllowed{Command: approval.Command{Line: "make", Dir: "/project"}},
+		session.Forgotten{Edits: true, Commands: []approval.Command{{Line: "make", Dir: "/project"}}},
 		session.QuestionAsked{Call: "call_1", Questions: []tool.Question{{Text: "which?", Options: []tool.Option{{Label: "a", Description: "the first"}, {Label: "b"}}, Several: true}}},
 		session.QuestionAnswered{Call: "call_1", Answers: tool.Answers{
 			Outcome: tool.Answered, Replies: []tool.Reply{{Chosen: []string{"a"}, Text: "and more"}}, Reason: "r",
