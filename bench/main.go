@@ -21,16 +21,14 @@ func main() {
 }
 
 func run() error {
-	wherry := flag.String("wherry", "", "the wherry command")
 	small := flag.String("small", "", "the command of the folder agent")
 	coder := flag.String("coder", "", "the example agent of github.com/coder/acp-go-sdk")
-	codex := flag.String("codex", "", "the codex-acp command")
 	node := flag.String("node", "node", "the node command")
 	ts := flag.String("ts", "ts", "the folder with the programs in TypeScript's SDK")
 	runs := flag.Int("runs", 11, "how often everything is measured")
-	only := flag.String("only", "", "one table only: connection, codec or agents")
+	only := flag.String("only", "", "one table only: connection or codec")
 	flag.Parse()
-	for _, program := range []*string{wherry, small, coder, codex, node} {
+	for _, program := range []*string{small, coder, node} {
 		path, err := exec.LookPath(*program)
 		if err == nil {
 			path, err = filepath.Abs(path) // agents are started elsewhere
@@ -48,12 +46,7 @@ func run() error {
 	defer stop()
 
 	fmt.Printf("%s, %s/%s, %d CPUs\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	coderAgent := agentProgram{name: "coder example agent (no model, no tools)", args: []string{*coder}}
-	agents := []agentProgram{
-		{name: "wherry acp", args: []string{*wherry, "acp"}},
-		coderAgent,
-		{name: "codex-acp", args: []string{*codex}, env: codexEnv},
-	}
+	coderAgent := agentProgram{args: []string{*coder}}
 	sdks := []sdk{
 		{name: "wherry", connect: newWherryPair, part: 1, idle: idle(openWherry), start: agentProgram{args: []string{*small}}},
 		{name: "coder", connect: newCoderPair, part: 1, idle: idle(openCoder), start: coderAgent},
@@ -70,7 +63,6 @@ func run() error {
 		{"codec", func() (table, error) {
 			return codecTable(ctx, func(ctx context.Context) (*nodeProgram, error) { return startTypeScriptCodec(ctx, *node, folder) }, *runs)
 		}},
-		{"agents", func() (table, error) { return startTable(ctx, agents, *runs) }},
 	} {
 		if *only != "" && *only != m.name {
 			continue

@@ -17,44 +17,13 @@ import (
 
 // agentProgram is an agent that is started and measured from outside.
 type agentProgram struct {
-	name string
 	args []string
-	env  func(home string) ([]string, error) // beyond PATH and HOME; may write files into home
 }
 
 const initializeLine = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}}}` + "\n"
 
 // restAfter is how long an agent is left alone after it has answered, before its memory is looked at.
 const restAfter = 300 * time.Millisecond
-
-// startTable starts every agent as often as runs says, taking turns, each time with a fresh home.
-func startTable(ctx context.Context, agents []agentProgram, runs int) (table, error) {
-	t := table{
-		title: fmt.Sprintf("Start of an agent, medians of %d runs taking turns (fresh home each time)", runs),
-		head:  []string{"", "initialize answered", "× wherry", "memory at rest", "× wherry"},
-		unit:  []string{"", "ms", "", "MB", ""},
-	}
-	times, sizes := map[string][]float64{}, map[string][]float64{}
-	for run := range runs + 1 {
-		for _, a := range agents {
-			ms, mb, err := start(ctx, a)
-			if err != nil {
-				return table{}, fmt.Errorf("start %s: %w", a.name, err)
-			}
-			if run > 0 { // the first one warms the disk's cache
-				times[a.name], sizes[a.name] = append(times[a.name], ms), append(sizes[a.name], mb)
-			}
-		}
-	}
-	first := agents[0].name
-	for _, a := range agents {
-		ms, mb := median(times[a.name]), median(sizes[a.name])
-		t.rows = append(t.rows, []string{
-			a.name, fmt.Sprintf("%.1f", ms), ratio(ms, median(times[first])), fmt.Sprintf("%.1f", mb), ratio(mb, median(sizes[first])),
-		})
-	}
-	return t, nil
-}
 
 // start runs the agent once: the time from before its start until its answer to initialize was read, and its resident
 // memory, in MB of a million bytes, some time after that.
@@ -65,13 +34,6 @@ func start(ctx context.Context, a agentProgram) (ms, mb float64, err error) {
 	}
 	defer os.RemoveAll(home)
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
-	if a.env != nil {
-		more, err := a.env(home)
-		if err != nil {
-			return 0, 0, err
-		}
-		env = append(env, more...)
-	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	var stderr bytes.Buffer
@@ -130,26 +92,4 @@ func resident(pid int) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("no VmRSS in the status of process %d", pid)
-}
-
-// codexConfig points codex-acp at a model server that is never asked.
-const codexConfig = `model = "fake"
-model_provider = "fake"
-
-[model_providers.fake]
-name = "fake"
-base_url = "http://127.0.0.1:9/v1"
-env_key = "FAKE_KEY"
-wire_api = "responses"
-`
-
-func codexEnv(home string) ([]string, error) {
-	dir := filepath.Join(home, ".codex")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(codexConfig), 0o600); err != nil {
-		return nil, err
-	}
-	return []string{"CODEX_HOME=" + dir, "FAKE_KEY=x"}, nil
 }

@@ -12,6 +12,7 @@ import (
 // agent is a program of someone else and how it is run.
 type agent struct {
 	name    string
+	build   string   // the Go package that is built; empty for programs from npm
 	pkg     string   // the npm package whose version is told; its lock is locks/NAME
 	node    string   // what runs it: "" itself, "node" the one of this machine, "node22" one that is installed for it
 	program string   // below node_modules
@@ -45,6 +46,12 @@ func catalog() []agent {
 		return []string{"ANTHROPIC_BASE_URL=" + model, "ANTHROPIC_API_KEY=of-nobody", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 	}
 	return []agent{
+		{
+			name: "wherry", build: "./cmd/wherry", args: []string{"acp", "--model", "anthropic/fake"}, tries: tries{files: true},
+			env: func(_, model string) []string {
+				return []string{"ANTHROPIC_BASE_URL=" + model, "ANTHROPIC_API_KEY=of-nobody", "WHERRY_KEYRING=off"}
+			},
+		},
 		{
 			name: "codex-acp", pkg: "@zed-industries/codex-acp", program: "@zed-industries/codex-acp-linux-x64/bin/codex-acp",
 			env:     codexEnv,

@@ -30,8 +30,22 @@ func (p places) install(ctx context.Context, name string) (string, error) {
 	return filepath.Join(into, "node_modules"), nil
 }
 
+// build builds a program of this module.
+func (p places) build(ctx context.Context, a agent) (string, error) {
+	program := filepath.Join(p.cache, a.name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, a.build)
+	cmd.Dir, cmd.Env = p.repo, append(os.Environ(), "CGO_ENABLED=0")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w: %s", a.build, err, bytes.TrimSpace(said))
+	}
+	return program, nil
+}
+
 // version reads what is installed.
 func version(modules, pkg string) (string, error) {
+	if pkg == "" {
+		return "this one", nil
+	}
 	data, err := os.ReadFile(filepath.Join(modules, pkg, "package.json"))
 	if err != nil {
 		return "", fmt.Errorf("read the version of %s: %w", pkg, err)
@@ -47,6 +61,10 @@ func version(modules, pkg string) (string, error) {
 
 // command makes the command line of an agent, installing what is missing.
 func (p places) command(ctx context.Context, a agent) (line []string, modules string, err error) {
+	if a.build != "" {
+		program, err := p.build(ctx, a)
+		return append([]string{program}, a.args...), "", err
+	}
 	if modules, err = p.install(ctx, a.name); err != nil {
 		return nil, "", err
 	}

@@ -32,6 +32,7 @@ func main() {
 // drive tries the agents that args name, all if none, and prints what came of it.
 func drive(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("agents", flag.ContinueOnError)
+	runs := flags.Int("measure", 0, "measure the agents in so many lives each, in place of trying what they do")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -45,6 +46,9 @@ func drive(ctx context.Context, args []string, out io.Writer) error {
 	}
 	p := places{repo: strings.TrimSpace(string(root))}
 	p.cache = filepath.Join(p.repo, ".cache", "agents")
+	if *runs > 0 {
+		return p.measure(ctx, chosen, *runs, out)
+	}
 	var reports []report
 	failed := false
 	for _, a := range chosen {
