@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/wherry-acp/wherry/agent/approval"
+	"github.com/wherry-acp/wherry/agent/customcmd"
 	"github.com/wherry-acp/wherry/agent/guard"
 	"github.com/wherry-acp/wherry/agent/mcp"
 	"github.com/wherry-acp/wherry/agent/model"
@@ -61,6 +62,9 @@ type Options struct {
 	// Servers are the MCP servers of every session, besides those that its client brings. One of the client's with the
 	// same name is used instead.
 	Servers []mcp.Server
+	// Commands, when set, gives the files with the person's own slash commands for sessions in this folder, the weaker
+	// claim to a name later, and what is wrong with others. It is called when a session is opened and when a turn begins.
+	Commands func(folder string) ([]customcmd.File, []customcmd.Problem)
 	// Version is the program's, which MCP servers are told.
 	Version string
 	// In, when set, gives the options of the sessions in these folders, and what the person should be told of them, each
@@ -166,6 +170,7 @@ func (a *Agent) Create(ctx context.Context, roots []string, servers []mcp.Server
 	if err := s.catchUp(ctx, nil); err != nil {
 		return nil, err
 	}
+	s.readCommands()
 	s.Bring(servers)
 	return s, nil
 }
@@ -197,6 +202,7 @@ func (a *Agent) Open(ctx context.Context, id string, roots []string, servers []m
 	if err := s.settle(ctx, clean(roots)); err != nil {
 		return nil, err
 	}
+	s.readCommands()
 	s.Bring(servers)
 	return s, nil
 }

@@ -144,7 +144,7 @@ func (t *turn) gate(ctx context.Context, c session.CallRequested, p tool.Present
 	if why := t.submittedBefore(p); why != "" {
 		return "", why, nil
 	}
-	d := t.s.policy().Decide(approval.Subject{Tool: c.Tool, Class: p.Class, Command: commandRun(p), Stale: p.Stale})
+	d := t.policy().Decide(approval.Subject{Tool: c.Tool, Class: p.Class, Command: commandRun(p), Stale: p.Stale})
 	switch d.Verdict {
 	case approval.Allow:
 		return d.Reason, "", nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wherry-acp/wherry/agent/approval"
 	"github.com/wherry-acp/wherry/agent/model"
 	"github.com/wherry-acp/wherry/agent/session"
 	"github.com/wherry-acp/wherry/agent/tool"
@@ -30,6 +31,7 @@ type command struct {
 	// command with something after its name is a prompt.
 	prompt func(args string) string
 	begin  func(ctx context.Context, t *turn) error
+	mode   approval.Mode // that holds in its turn where it is stricter than the session's; empty for none
 }
 
 // commands are wherry's own.
@@ -58,15 +60,20 @@ func commands() []command {
 // Commands are those of the session, in the order in which they are shown.
 func (s *Session) Commands() []Command {
 	var out []Command
-	for _, c := range commands() {
+	for _, c := range s.commands() {
 		out = append(out, c.Command)
 	}
 	return out
 }
 
+// commandOf finds the command of the session that a prompt is.
+func (s *Session) commandOf(prompt []session.Block) (command, string, bool) {
+	return commandOf(prompt, s.commands())
+}
+
 // commandOf finds the command that a prompt is: its first text begins with a slash and the name of a command.
 // Everything else that begins with a slash (a path) is a prompt like any other.
-func commandOf(prompt []session.Block) (c command, args string, ok bool) {
+func commandOf(prompt []session.Block, all []command) (c command, args string, ok bool) {
 	if len(prompt) == 0 || prompt[0].Type != session.BlockText {
 		return command{}, "", false
 	}
@@ -78,7 +85,6 @@ func commandOf(prompt []session.Block) (c command, args string, ok bool) {
 	if i := strings.IndexAny(text, " \t\r\n"); i >= 0 {
 		name, args = text[:i], strings.TrimSpace(text[i:])
 	}
-	all := commands()
 	i := slices.IndexFunc(all, func(c command) bool { return c.Name == name })
 	if i < 0 {
 		return command{}, "", false
@@ -125,7 +131,7 @@ func sentence(text string) string {
 func help(_ context.Context, t *turn, _ string) (string, error) {
 	s := t.s
 	var b strings.Builder
-	b.WriteString("Say what you want in your own words. These commands wherry answers itself:\n\n")
+	b.WriteString("Say what you want in your own words. These commands wherry knows:\n\n")
 	for _, c := range s.Commands() {
 		name := "/" + c.Name
 		if c.Hint != "" {

@@ -21,7 +21,7 @@ import (
 // that writes nothing.
 func exportConversation(ctx context.Context, t *turn, args string) (string, error) {
 	s := t.s
-	decided := s.policy().Decide(approval.Subject{Tool: "export", Class: approval.ClassEdit})
+	decided := t.policy().Decide(approval.Subject{Tool: "export", Class: approval.ClassEdit})
 	if decided.Verdict == approval.Refuse {
 		return "", fmt.Errorf("the conversation is not written into a file (%s). In a terminal: wherry sessions export %s", decided.Reason, s.id)
 	}

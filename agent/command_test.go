@@ -72,14 +72,14 @@ func TestCommandsAreAnsweredWithoutAModel(t *testing.T) {
 
 func TestWhatOnlyLooksLikeACommandIsAPrompt(t *testing.T) {
 	for _, text := range []string{"/etc/passwd is what?", "/helpme", "/", "say /help", "/ help"} {
-		if c, _, ok := commandOf([]session.Block{{Type: session.BlockText, Text: text}}); ok {
+		if c, _, ok := commandOf([]session.Block{{Type: session.BlockText, Text: text}}, commands()); ok {
 			t.Errorf("%q is taken for the command %s", text, c.Name)
 		}
 	}
-	if _, _, ok := commandOf([]session.Block{{Type: session.BlockImage}, {Type: session.BlockText, Text: "/help"}}); ok {
+	if _, _, ok := commandOf([]session.Block{{Type: session.BlockImage}, {Type: session.BlockText, Text: "/help"}}, commands()); ok {
 		t.Error("a prompt that begins with an image is taken for a command")
 	}
-	if c, args, ok := commandOf([]session.Block{{Type: session.BlockText, Text: "/rename\n a b "}}); !ok || c.Name != "rename" || args != "a b" {
+	if c, args, ok := commandOf([]session.Block{{Type: session.BlockText, Text: "/rename\n a b "}}, commands()); !ok || c.Name != "rename" || args != "a b" {
 		t.Errorf("%v %q", ok, args)
 	}
 }

@@ -25,6 +25,8 @@ type Face interface {
 	// Configured tells what the person can choose in the session, with the values as they are now, after one of them
 	// has changed.
 	Configured(ctx context.Context, settings []Setting) error
+	// Commands tells which commands the session has now, after they have changed.
+	Commands(ctx context.Context, commands []Command) error
 	// Ask puts a question to the person and waits for the answer. An error means that nobody could be asked.
 	Ask(ctx context.Context, question Question) (Answer, error)
 	// Inquire asks the person what the model wants to know and waits for the answers: as many replies as there are

@@ -126,6 +126,7 @@ type fakeFace struct {
 	asked      []Question
 	inquired   []Inquiry
 	configured [][]Setting
+	commands   [][]Command
 	seen       chan session.Data // when set, gets every event shown
 }
 
@@ -153,6 +154,13 @@ func (f *fakeFace) Configured(_ context.Context, settings []Setting) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.configured = append(f.configured, settings)
+	return nil
+}
+
+func (f *fakeFace) Commands(_ context.Context, all []Command) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.commands = append(f.commands, all)
 	return nil
 }
 

@@ -34,7 +34,7 @@ type Pending struct {
 func (s *Session) Enqueue(prompt []session.Block) *Pending {
 	p := &Pending{s: s, prompt: prompt}
 	steer := s.State().Options[string(SettingBusy)] == busySteer
-	if _, _, is := commandOf(prompt); is {
+	if _, _, is := s.commandOf(prompt); is {
 		steer = false
 	}
 	q := &s.queue

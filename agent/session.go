@@ -35,6 +35,7 @@ type Session struct {
 	queue   queue
 	guard   *guard.Guard
 	servers servers
+	customs customs
 	untold  untold
 
 	modes   sync.Mutex                      // one change of the mode at a time

@@ -47,7 +47,8 @@ func (s *Session) runTurn(ctx context.Context, prompt []session.Block) (TurnResu
 
 	t := &turn{s: s, prompt: prompt, id: session.NewTurnID(), result: TurnResult{Message: session.NewMessageID()}}
 	started := session.TurnStarted{Turn: t.id, Message: t.result.Message, Prompt: prompt}
-	if c, args, ok := commandOf(prompt); ok {
+	s.renewCommands(ctx)
+	if c, args, ok := s.commandOf(prompt); ok {
 		t.command, t.args, started.Command = c, args, c.Name
 		if c.Name == retryCommand {
 			if _, started.Again = s.unanswered(); started.Again {

@@ -84,16 +84,23 @@ func (b *Bridge) SetSessionConfigOption(
 
 // announce tells the client which commands the session has, once it knows the session: after the answer.
 func announce(ctx context.Context, o *open) {
-	client := o.face.client.Session(acp.SessionID(o.ID()))
 	acp.AfterResponse(ctx, func(ctx context.Context) {
-		var all []acp.AvailableCommand
-		for _, c := range o.Commands() {
-			command := acp.AvailableCommand{Name: c.Name, Description: c.Description}
-			if c.Hint != "" {
-				command.Input = acp.UnstructuredCommandInput{Hint: c.Hint}
-			}
-			all = append(all, command)
-		}
-		_ = client.SendCommands(ctx, all...) // a client that is gone needs none
+		_ = o.face.Commands(ctx, o.Commands()) // a client that is gone needs none
 	})
+}
+
+// Commands implements [agent.Face].
+func (f *face) Commands(ctx context.Context, commands []agent.Command) error {
+	if f.session == "" {
+		return nil // they are announced after the answer that opens the session
+	}
+	all := make([]acp.AvailableCommand, 0, len(commands))
+	for _, c := range commands {
+		command := acp.AvailableCommand{Name: c.Name, Description: c.Description}
+		if c.Hint != "" {
+			command.Input = acp.UnstructuredCommandInput{Hint: c.Hint}
+		}
+		all = append(all, command)
+	}
+	return f.client.Session(f.session).SendCommands(ctx, all...)
 }

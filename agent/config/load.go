@@ -86,7 +86,7 @@ func (l *loader) global() {
 		}
 		return
 	}
-	l.s.Commands = filepath.Join(filepath.Dir(path), "commands")
+	l.s.Commands = filepath.Join(filepath.Dir(path), CommandsFolder)
 	data, err := readFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -130,6 +130,7 @@ func (l *loader) project() {
 	}
 	l.s.Trusted = trusted
 	if trusted {
+		l.s.ProjectCommands = ProjectCommandsPath(l.Folder)
 		l.add(found)
 		return
 	}

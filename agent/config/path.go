@@ -13,6 +13,10 @@ const (
 	projectFolder = ".wherry"
 )
 
+// CommandsFolder is the name of the folder with slash commands, beside the person's file and in the project's folder
+// .wherry, unless the settings name another one.
+const CommandsFolder = "commands"
+
 // DefaultPath is the person's file: the one that WHERRY_CONFIG names, else wherry/config.toml in the folder for
 // configuration: $XDG_CONFIG_HOME or ~/.config, on macOS ~/Library/Application Support, on Windows %AppData%. It
 // looks only at the environment. Its error says which variable to set.
@@ -51,6 +55,11 @@ func defaultPath(goos string, lookup func(string) (string, bool)) (string, error
 		}
 	}
 	return "", errors.New("no folder for the configuration is known, because HOME is not set: set WHERRY_CONFIG to a file of yours")
+}
+
+// ProjectCommandsPath is the folder with a project's slash commands, unless its file names another one.
+func ProjectCommandsPath(folder string) string {
+	return filepath.Join(folder, projectFolder, CommandsFolder)
 }
 
 // ProjectPath is the project's file for a session in this folder.

@@ -14,6 +14,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/wherry-acp/wherry/agent/atomicfile"
 )
@@ -48,11 +49,12 @@ func (t Trust) path() string { return filepath.Join(t.State, "trust.json") }
 type Review struct {
 	Folder string   // with links resolved
 	Files  []string // everything in .wherry, slash-separated, relative to the folder
-	Config []byte   // content of .wherry/config.toml
+	Config []byte   // content of .wherry/config.toml; nil if there is none
 	Digest string   // of all of it
 }
 
-// ReviewProject reads what there is to trust. The error is [fs.ErrNotExist] when the folder has no .wherry/config.toml.
+// ReviewProject reads what there is to trust. The error is [fs.ErrNotExist] when the folder has neither a
+// .wherry/config.toml nor a folder .wherry/commands.
 func ReviewProject(folder string) (Review, error) {
 	p, err := readProject(folder)
 	if err != nil {
@@ -92,6 +94,26 @@ func (t Trust) Trusted(folder string) (bool, error) {
 		return false, fmt.Errorf("read the settings of %s: %w", folder, err)
 	}
 	return t.knows(folder, p.digest)
+}
+
+// Files gives those of the project's files in .wherry whose names end with suffix, by their paths relative to the project's
+// folder, and tells whether the project is trusted as it is: with these very bytes. A project without settings has none.
+func (t Trust) Files(folder, suffix string) (files map[string][]byte, trusted bool, err error) {
+	p, err := readProject(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read the settings of %s: %w", folder, err)
+	}
+	files = map[string][]byte{}
+	for name, data := range p.content {
+		if strings.HasSuffix(name, suffix) {
+			files[name] = data
+		}
+	}
+	trusted, err = t.knows(folder, p.digest)
+	return files, trusted, err
 }
 
 // Folders are those that were trusted, whatever their content is now.
@@ -169,9 +191,10 @@ func canonicalFolder(folder string) (string, error) {
 
 // projectSettings is what a project says, read once: the digest is of the very bytes that are used.
 type projectSettings struct {
-	config []byte
-	files  []string
-	digest string
+	config  []byte
+	files   []string
+	content map[string][]byte
+	digest  string
 }
 
 // readProject reads the folder .wherry. Links in it are refused: what they lead to can change without the digest.
@@ -182,12 +205,15 @@ func readProject(folder string) (projectSettings, error) {
 	}
 	defer root.Close()
 	if _, err := root.Lstat(path.Join(projectFolder, fileName)); err != nil {
-		return projectSettings{}, err
+		if _, err := root.Lstat(path.Join(projectFolder, CommandsFolder)); err != nil {
+			return projectSettings{}, err
+		}
 	}
 	if info, err := root.Lstat(projectFolder); err != nil || !info.IsDir() {
 		return projectSettings{}, errors.Join(err, fmt.Errorf("%s is not a folder of its own", projectFolder))
 	}
 	r := projectReader{root: root.FS(), sum: sha256.New()}
+	r.out.content = map[string][]byte{}
 	if err := fs.WalkDir(r.root, projectFolder, r.visit); err != nil { // in lexical order
 		return projectSettings{}, err
 	}
@@ -232,6 +258,7 @@ func (r *projectReader) visit(name string, entry fs.DirEntry, err error) error {
 		r.sum.Write(part)
 	}
 	r.out.files = append(r.out.files, name)
+	r.out.content[name] = data
 	if name == path.Join(projectFolder, fileName) {
 		r.out.config = data
 	}

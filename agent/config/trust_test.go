@@ -160,3 +160,38 @@ func TestWithoutSettingsThereIsNothingToTrust(t *testing.T) {
 		t.Error("nothing was trusted")
 	}
 }
+
+func TestAProjectsFilesAreGivenWithWhetherTheyAreTrusted(t *testing.T) {
+	h := newHome(t)
+	files := func() (map[string][]byte, bool) {
+		t.Helper()
+		files, trusted, err := h.trust.Files(h.project, ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files, trusted
+	}
+	if found, trusted := files(); len(found) != 0 || trusted {
+		t.Errorf("a project without settings gives %v, %v", found, trusted)
+	}
+	command := filepath.Join(h.project, ".wherry", "commands", "fix.md") // commands alone are something to trust
+	h.write(command, "Fix it.\n")
+	h.write(filepath.Join(h.project, ".wherry", "notes.txt"), "x")
+	if found, trusted := files(); len(found) != 1 || string(found[".wherry/commands/fix.md"]) != "Fix it.\n" || trusted {
+		t.Errorf("untrusted: %q, %v", found, trusted)
+	}
+	if got := h.load().ProjectCommands; got != "" {
+		t.Errorf("an untrusted project's commands are in %s", got)
+	}
+	h.trustProject()
+	if _, trusted := files(); !trusted {
+		t.Error("not trusted after the word")
+	}
+	if got := h.load().ProjectCommands; got != filepath.Dir(command) {
+		t.Errorf("a trusted project's commands are in %q", got)
+	}
+	h.write(command, "Break it.\n")
+	if found, trusted := files(); string(found[".wherry/commands/fix.md"]) != "Break it.\n" || trusted {
+		t.Errorf("changed: %q, %v", found, trusted)
+	}
+}

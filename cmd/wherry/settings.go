@@ -96,11 +96,9 @@ func (s *settings) build(program string, stderr io.Writer) (*built, error) {
 	for _, p := range conf.Problems {
 		log.Warn("settings", "problem", p) // the conversation tells it
 	}
-	if keys := unused(conf); len(keys) > 0 {
-		fmt.Fprintf(stderr, "wherry: this version does nothing yet with %s\n", strings.Join(keys, ", "))
-	}
 	apiKeys := openKeys()
 	options := configure(agent.Options{Store: store, Tools: tool.Builtin(), Logger: log, Version: version()}, conf, apiKeys)
+	options.Commands = s.commandFiles
 	options.In = func(roots []string, base agent.Options) (agent.Options, []string) {
 		conf := s.load(roots[0])
 		var told []string

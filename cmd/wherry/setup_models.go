@@ -160,17 +160,6 @@ func (m modelSource) open(ctx context.Context, id string) (model.Model, error) {
 	return k, nil
 }
 
-// unused names what is set and has no effect in this version.
-func unused(s *config.Settings) []string {
-	var keys []string
-	for _, key := range []string{"commands"} {
-		if s.Origin(key).Layer != config.BuiltIn {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
 // keyed is a model whose key is looked up before each request, so that a new one is used without a restart.
 type keyed struct {
 	models  modelSource

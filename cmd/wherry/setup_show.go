@@ -67,9 +67,11 @@ func (s *setup) trustProject(folder string) error {
 	if err != nil {
 		return err
 	}
-	s.say("%s:\n\n%s", config.ProjectPath(review.Folder), string(review.Config))
-	if len(review.Files) > 1 {
-		s.say("With it come:\n  %s\n", strings.Join(review.Files, "\n  "))
+	if review.Config != nil {
+		s.say("%s:\n\n%s", config.ProjectPath(review.Folder), string(review.Config))
+	}
+	if review.Config == nil || len(review.Files) > 1 {
+		s.say("In .wherry are:\n  %s\n", strings.Join(review.Files, "\n  "))
 	}
 	if !s.flags.Yes {
 		if !s.people.there() {

@@ -118,7 +118,7 @@ func TestEveryCodeBlockCompilesParsesOrRuns(t *testing.T) {
 				for _, line := range commands(b.text) {
 					checkCommand(t, wherry, line)
 				}
-			case "text": // a picture or an output
+			case "text", "markdown": // a picture, an output, or words
 			default:
 				t.Errorf("a block in %q, which this test cannot check; teach it, or call the block text", b.language)
 			}

@@ -1,0 +1,33 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+func TestTheDocumentedCommandsAreThoseThereAre(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "commands.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented, are []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `(/[^`]+)` \\| (.+) \\|$").FindAllStringSubmatch(string(text), -1) {
+		documented = append(documented, row[1]+": "+row[2])
+	}
+	for _, c := range commands() {
+		name := "/" + c.Name
+		if c.Hint != "" {
+			name += " " + c.Hint
+		}
+		are = append(are, name+": "+c.Description)
+	}
+	for i := range documented { // a bar within a table is written so
+		documented[i] = regexp.MustCompile(`\\\|`).ReplaceAllString(documented[i], "|")
+	}
+	if !slices.Equal(documented, are) {
+		t.Errorf("docs/commands.md has\n%q\nthere are\n%q", documented, are)
+	}
+}
