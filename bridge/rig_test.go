@@ -24,19 +24,24 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // client is an editor for tests: it answers permissions as told, and keeps what it is asked.
 type client struct {
 	answer func(acp.RequestPermissionRequest) acp.RequestPermissionOutcome
-	fails  error // of every question
+	fails  error                     // of every question
+	wait   func(ctx context.Context) // before the answer
+	asking chan struct{}
 
 	mu    sync.Mutex
 	asked []acp.RequestPermissionRequest
 }
 
 func (c *client) RequestPermission(
-	_ context.Context, req acp.RequestPermissionRequest,
+	ctx context.Context, req acp.RequestPermissionRequest,
 ) (acp.RequestPermissionResponse, error) {
 	c.mu.Lock()
 	c.asked = append(c.asked, req)
 	answer := c.answer
 	c.mu.Unlock()
+	if c.wait != nil {
+		c.wait(ctx)
+	}
 	if c.fails != nil {
 		return acp.RequestPermissionResponse{}, c.fails
 	}
