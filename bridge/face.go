@@ -60,7 +60,7 @@ func (f *face) Rewind() {
 // Show implements [agent.Face].
 func (f *face) Show(ctx context.Context, e session.Event, live bool) error {
 	f.mu.Lock()
-	updates := f.render.render(e, live)
+	updates := fitAll(f.render.render(e, live))
 	f.mu.Unlock()
 	for _, u := range updates {
 		if err := f.client.Update(ctx, f.id(e), u); err != nil {

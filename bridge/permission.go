@@ -27,6 +27,9 @@ func (f *face) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) 
 	call := f.render.callUpdate(q.Call, c, acp.ToolCallPending)
 	f.mu.Unlock()
 	call.Content = append(call.Content, acp.ToolText(why(q)))
+	if sizeOf(call) > longestUpdate {
+		call.RawInput, call.Content = fitCall(call.RawInput, call.Content)
+	}
 	req := acp.RequestPermissionRequest{SessionID: acp.SessionID(q.Session), ToolCall: call, Options: options(q)}
 	if f.hasForms() && !f.givesReasons() {
 		name := "Reject and say why"
