@@ -186,8 +186,7 @@ func startServed(t *testing.T, home, server string) *served {
 		t.Fatal(err)
 	}
 	e := &served{cmd: exec.Command(program, "acp", "--model", "openai/fake"), view: newView()}
-	e.cmd.Env = append(os.Environ(), "HOME="+home, "WHERRY_STATE="+filepath.Join(home, "state"), "WHERRY_CONFIG="+filepath.Join(home, "config.toml"),
-		"WHERRY_KEYRING=off", "OPENAI_BASE_URL="+server+"/v1", "OPENAI_API_KEY=sk-canary-key")
+	e.cmd.Env = environOf(home, server)
 	var stderr bytes.Buffer
 	e.cmd.Stderr = &stderr
 	in, err := e.cmd.StdinPipe()
