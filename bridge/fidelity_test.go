@@ -12,8 +12,8 @@ import (
 	"github.com/wherry-acp/wherry/acp"
 )
 
-// picture is a session as a client shows it, a line an entry and a part.
-func picture(t *testing.T, s *acp.SessionState) []string {
+// viewOf is a session as a client shows it, a line an entry and a part.
+func viewOf(t *testing.T, s *acp.SessionState) []string {
 	t.Helper()
 	text := func(v any) string {
 		raw, err := json.Marshal(v)
@@ -122,7 +122,7 @@ func TestALoadedSessionLooksAsItDidWhenItWasLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		was, is := picture(t, s.State()), picture(t, loaded.State())
+		was, is := viewOf(t, s.State()), viewOf(t, loaded.State())
 		// The second client knows other models; what is chosen is the same.
 		if d := cmp.Diff(was, is); d != "" {
 			t.Errorf("%s: left (-) and loaded (+) differ:\n%s", what, d)
