@@ -27,7 +27,17 @@ func TestTheDocumentedCommandsAreThoseThereAre(t *testing.T) {
 	for i := range documented { // a bar within a table is written so
 		documented[i] = regexp.MustCompile(`\\\|`).ReplaceAllString(documented[i], "|")
 	}
-	if !slices.Equal(documented, are) {
-		t.Errorf("docs/commands.md has\n%q\nthere are\n%q", documented, are)
+	for _, c := range are {
+		if !slices.Contains(documented, c) {
+			t.Errorf("docs/commands.md lacks the row of\n%s", c)
+		}
+	}
+	for _, c := range documented {
+		if !slices.Contains(are, c) {
+			t.Errorf("docs/commands.md has a row of what is no command:\n%s", c)
+		}
+	}
+	if !t.Failed() && !slices.Equal(documented, are) {
+		t.Errorf("docs/commands.md has the commands in another order: %q", are)
 	}
 }
