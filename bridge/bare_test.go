@@ -37,8 +37,9 @@ func connectBare(t *testing.T) *bare {
 	ctx, end := context.WithCancel(context.Background())
 	ours, theirs := transport.Pipe()
 	served := make(chan error, 1)
+	bridge := New(a, host.LocalOptions{})
 	go func() {
-		served <- acp.Serve(ctx, theirs, New(a, host.LocalOptions{}), Options(acp.Options{}, acp.Implementation{Name: "wherry", Version: "test"}))
+		served <- acp.Serve(ctx, theirs, bridge, bridge.Options(acp.Options{}, acp.Implementation{Name: "wherry", Version: "test"}))
 	}()
 	t.Cleanup(func() {
 		end()
