@@ -12,17 +12,17 @@ import (
 	"github.com/wherry-acp/wherry/agent/tool"
 )
 
-// lines remembers the longest message that came in.
-type lines struct {
-	mu      sync.Mutex
-	longest int
+// longestLine remembers the longest message that came in.
+type longestLine struct {
+	mu    sync.Mutex
+	bytes int
 }
 
-func (l *lines) tap(dir acp.Direction, _ time.Time, message []byte) {
+func (l *longestLine) tap(dir acp.Direction, _ time.Time, message []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if dir == acp.Incoming {
-		l.longest = max(l.longest, len(message))
+		l.bytes = max(l.bytes, len(message))
 	}
 }
 
@@ -68,7 +68,7 @@ func TestNoLineOfALoadedSessionIsLongerThanClientsTake(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	var seen lines
+	var seen longestLine
 	second := connectTo(t, r.store, r.folder, acp.ClientOptions{Options: acp.Options{Tap: seen.tap}})
 	load := second.LoadSession(t.Context(), acp.LoadSessionRequest{SessionID: s.ID(), Cwd: r.folder})
 	var updates []acp.SessionUpdate
@@ -78,8 +78,8 @@ func TestNoLineOfALoadedSessionIsLongerThanClientsTake(t *testing.T) {
 	if _, err := load.Result(); err != nil {
 		t.Fatal(err)
 	}
-	if seen.longest > 8*mega || seen.longest < mega {
-		t.Errorf("the longest line has %d bytes", seen.longest)
+	if seen.bytes > 8*mega || seen.bytes < mega {
+		t.Errorf("the longest line has %d bytes", seen.bytes)
 	}
 	got := fold(updates)
 	for _, kind := range []string{"user", "agent"} {
