@@ -118,7 +118,7 @@ func (t *turn) call(ctx context.Context, tl tool.Tool, c session.CallRequested) 
 		if err := t.s.record(ctx, session.CallStarted{Call: c.Call, Rule: rule}); err != nil {
 			return err
 		}
-		result := t.perform(ctx, c, prepared)
+		result := t.perform(ctx, c, p, prepared)
 		switch {
 		case result.ChangedBase:
 			continue // somebody else wrote the file since: look again, and show what it would do now
@@ -249,10 +249,16 @@ func (t *turn) done(ctx context.Context, c session.CallRequested, status session
 }
 
 // perform runs a prepared call and shows its output meanwhile.
-func (t *turn) perform(ctx context.Context, c session.CallRequested, prepared tool.Call) tool.Result {
+func (t *turn) perform(ctx context.Context, c session.CallRequested, p tool.Presentation, prepared tool.Call) tool.Result {
 	out := t.showOutput(ctx, c.Call)
 	defer out.close()
-	return prepared.Run(ctx, out)
+	if p.Command == nil {
+		return prepared.Run(ctx, out)
+	}
+	before := t.buffers(ctx)
+	result := prepared.Run(ctx, out)
+	t.compareBuffers(ctx, before, &result)
+	return result
 }
 
 // notJSON tells whether the arguments were kept as a string because they are not JSON.

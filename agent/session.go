@@ -70,7 +70,7 @@ func (s *Session) State() session.State {
 	defer s.mu.Unlock()
 	state := s.state
 	state.Roots, state.Plan, state.Calls = slices.Clone(state.Roots), slices.Clone(state.Plan), slices.Clone(state.Calls)
-	state.Views = maps.Clone(state.Views)
+	state.Views, state.Diverged = maps.Clone(state.Views), maps.Clone(state.Diverged)
 	return state
 }
 
@@ -408,6 +408,9 @@ func (s *Session) policy() approval.Policy {
 func (s *Session) Seen(abs string) (host.Version, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if _, diverged := s.state.Diverged[abs]; diverged {
+		return host.Version{}, true // whatever was seen of it is not all there is
+	}
 	v, ok := s.state.Views[abs]
 	return v, ok
 }

@@ -256,7 +256,7 @@ func (r *renderer) result(c *shownCall, d session.CallDone) []acp.ToolCallConten
 		}
 	}
 	settled := d.Status == session.CallCompleted && (len(c.p.Diffs) > 0 || terminal != "")
-	if text != "" && !settled && !d.Result.SetsPlan {
+	if text != "" && (!settled || d.Result.Display != "") && !d.Result.SetsPlan {
 		out = append(out, acp.ToolText(text))
 	}
 	for _, image := range d.Result.Images {

@@ -34,6 +34,8 @@ type State struct {
 	Plan []tool.PlanEntry
 	// Views are the files the model has seen, by absolute path, with the newest version seen.
 	Views map[string]host.Version
+	// Diverged are the files of [tool.Result].Diverged that have not been written or seen as they are on the disk since.
+	Diverged map[string]string
 
 	// Usage is that of the newest request of the conversation. After a compaction it is an estimate.
 	Usage     UsageRecorded
@@ -164,6 +166,23 @@ func (s *State) done(d CallDone) {
 	}
 	s.Calls = open
 	s.see(d.Result.Views)
+	if len(d.Result.Diverged) == 0 && (len(s.Diverged) == 0 || len(d.Result.Views)+len(d.Result.Changed) == 0) {
+		return
+	}
+	diverged := maps.Clone(s.Diverged)
+	if diverged == nil {
+		diverged = make(map[string]string)
+	}
+	for _, path := range d.Result.Changed {
+		delete(diverged, path)
+	}
+	for path, view := range d.Result.Views {
+		if view.Version.Digest == diverged[path] {
+			delete(diverged, path)
+		}
+	}
+	maps.Copy(diverged, d.Result.Diverged)
+	s.Diverged = diverged
 }
 
 // see notes which files the model has seen now.

@@ -90,7 +90,7 @@ func writeCall(h host.Host, name string, place host.Path, shown Presentation, te
 		if err != nil {
 			return Failure(name + ": " + err.Error())
 		}
-		return Result{Text: done, Views: map[string]View{place.Abs: {Version: version}}, Changed: []string{place.Abs}}
+		return written(ctx, h, place, text, version, done)
 	}}
 }
 

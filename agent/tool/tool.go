@@ -156,16 +156,19 @@ func (p Presentation) Digest() string {
 
 // Result is how a call ended.
 type Result struct {
-	Text        string          `json:"text"`             // for the model; also shown when Display is empty
-	Display     string          `json:"display,omitzero"` // for the person, Markdown, when it should differ
-	Images      []Image         `json:"images,omitzero"`
-	Failed      bool            `json:"failed,omitzero"`
-	Views       map[string]View `json:"views,omitzero"`   // files the model has now seen, by absolute path
-	Changed     []string        `json:"changed,omitzero"` // files written, absolute paths
-	Plan        []PlanEntry     `json:"plan,omitzero"`    // the new plan, when SetsPlan
-	SetsPlan    bool            `json:"setsPlan,omitzero"`
-	Ended       *CommandEnd     `json:"ended,omitzero"` // of a command that was started
-	ChangedBase bool            `json:"-"`              // see [Call].Run; nothing was done
+	Text    string          `json:"text"`             // for the model; also shown when Display is empty
+	Display string          `json:"display,omitzero"` // for the person, Markdown, when it should differ
+	Images  []Image         `json:"images,omitzero"`
+	Failed  bool            `json:"failed,omitzero"`
+	Views   map[string]View `json:"views,omitzero"`   // files the model has now seen, by absolute path
+	Changed []string        `json:"changed,omitzero"` // files written, absolute paths
+	// Diverged are files that a command changed on the disk while the editor has another text of them, by absolute path,
+	// with the digest of the text on the disk.
+	Diverged    map[string]string `json:"diverged,omitzero"`
+	Plan        []PlanEntry       `json:"plan,omitzero"` // the new plan, when SetsPlan
+	SetsPlan    bool              `json:"setsPlan,omitzero"`
+	Ended       *CommandEnd       `json:"ended,omitzero"` // of a command that was started
+	ChangedBase bool              `json:"-"`              // see [Call].Run; nothing was done
 }
 
 // CommandEnd is how a command ended.

@@ -92,6 +92,7 @@ func everything() []session.Data {
 		session.CallDone{Call: "call_1", Status: session.CallCompleted, Result: tool.Result{
 			Text: "done", Display: "**done**", Images: []tool.Image{{MIMEType: "image/png", Data: []byte{1}}}, Failed: true,
 			Views: map[string]tool.View{"/project/a": {Version: version}}, Changed: []string{"/project/a"},
+			Diverged: map[string]string{"/project/b": "def"}, Ended: &tool.CommandEnd{Code: 3, Signal: "SIGKILL", Output: 9},
 			Plan: []tool.PlanEntry{{Content: "c", Status: tool.PlanPending, Priority: "low"}}, SetsPlan: true,
 		}},
 		session.CommandAllowed{Command: approval.Command{Line: "make", Dir: "/project"}},
