@@ -144,7 +144,7 @@ func (t *turn) gate(ctx context.Context, c session.CallRequested, p tool.Present
 	if why := t.submittedBefore(p); why != "" {
 		return "", why, nil
 	}
-	d := t.policy().Decide(approval.Subject{Tool: c.Tool, Class: p.Class, Command: commandRun(p), Stale: p.Stale})
+	d := t.policy().Decide(approval.Subject{Tool: c.Tool, Class: p.Class, Command: commandRun(p), Server: p.Request != nil, Stale: p.Stale})
 	switch d.Verdict {
 	case approval.Allow:
 		return d.Reason, "", nil
@@ -191,6 +191,8 @@ func (t *turn) permission(
 	case answer.Allowed && answer.Scope == approval.ScopeCommand && slices.Contains(d.Scopes, approval.ScopeCommand):
 		said.Answer, said.Scope = session.Allowed, approval.ScopeCommand
 		data = append(data, session.CommandAllowed{Command: commandRun(p)})
+	case answer.Allowed && answer.Scope == approval.ScopeTool && slices.Contains(d.Scopes, approval.ScopeTool):
+		said.Answer, said.Scope = session.Allowed, approval.ScopeTool
 	case answer.Allowed && (answer.Scope == "" || answer.Scope == approval.ScopeOnce):
 		said.Answer, said.Scope = session.Allowed, approval.ScopeOnce
 	default: // also a yes to something that was not asked
@@ -211,7 +213,7 @@ func (t *turn) permission(
 	}
 	switch said.Answer {
 	case session.Allowed:
-		t.s.remember(said.Scope, p)
+		t.s.remember(said.Scope, c.Tool, p)
 		return "allowed by the person (" + string(said.Scope) + ")", "", nil
 	case session.Rejected:
 		refused = "The person refused this."

@@ -21,8 +21,8 @@ func commandRun(p tool.Presentation) approval.Command {
 	return approval.Command{Line: p.Command.Line, Dir: p.Command.Dir}
 }
 
-// remember notes what the person allowed beyond this one call, for a process whose mode is its own.
-func (s *Session) remember(scope approval.Scope, p tool.Presentation) {
+// remember notes what the person allowed beyond this one call of the tool of this name, as far as it is for this process.
+func (s *Session) remember(scope approval.Scope, name string, p tool.Presentation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch scope {
@@ -30,6 +30,8 @@ func (s *Session) remember(scope approval.Scope, p tool.Presentation) {
 		s.edits = true
 	case approval.ScopeCommand:
 		s.allowed = append(s.allowed, commandRun(p))
+	case approval.ScopeTool:
+		s.allowedTools = append(s.allowedTools, name)
 	}
 }
 
@@ -51,6 +53,14 @@ func (s *Session) rules() []rule {
 	for _, c := range p.Commands {
 		out = append(out, rule{fmt.Sprintf("exactly the command `%s` in `%s`", c.Line, c.Dir), func(ctx context.Context) error {
 			return s.forget(ctx, session.Forgotten{Commands: []approval.Command{c}})
+		}})
+	}
+	for _, name := range p.Tools {
+		out = append(out, rule{fmt.Sprintf("every call of the tool `%s`, until this session is closed", name), func(context.Context) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.allowedTools = slices.DeleteFunc(s.allowedTools, func(t string) bool { return t == name })
+			return nil
 		}})
 	}
 	roots := s.State().Roots

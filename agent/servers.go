@@ -36,6 +36,9 @@ func (s *Session) Bring(brought []mcp.Server) {
 	}
 	if sv.set != nil {
 		sv.set.Close()
+		s.mu.Lock()
+		s.allowedTools = nil // another server may bear the name
+		s.mu.Unlock()
 	}
 	all := slices.Clone(brought)
 	for _, own := range s.agent.opts.Servers {

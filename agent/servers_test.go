@@ -127,3 +127,32 @@ func TestTheCommandMCPShowsTheServersAndStartsOneAnew(t *testing.T) {
 		}
 	}
 }
+
+func TestAToolOfAServerCanBeAllowedUntilTheServersChange(t *testing.T) {
+	again := func() []step { return []step{calls(call("a", "own__echo", `{"n":1}`)), says("done")} }
+	r := newRigOn(t, newStore(t), Options{})
+	t.Cleanup(func() { _ = r.session.Close(context.Background()) })
+	for range 3 {
+		r.model.steps = append(r.model.steps, again()...)
+	}
+	r.face.ask = func(context.Context, Question) (Answer, error) {
+		return Answer{Allowed: true, Scope: approval.ScopeTool}, nil
+	}
+	r.session.Bring([]mcp.Server{echoServer(t, "own")})
+	r.turn(t, t.Context(), "one")
+	r.turn(t, t.Context(), "two")
+	if n := len(r.face.questions()); n != 1 {
+		t.Errorf("asked %d times, want once", n)
+	}
+	r.turn(t, t.Context(), "/permissions")
+	if said := stored[session.CommandAnswered](t, r); !strings.Contains(said[0].Text, "every call of the tool `own__echo`") {
+		t.Errorf("/permissions: %s", said[0].Text)
+	}
+	other := echoServer(t, "own")
+	other.Env = map[string]string{"X": "1"}
+	r.session.Bring([]mcp.Server{other})
+	r.turn(t, t.Context(), "three")
+	if n := len(r.face.questions()); n != 2 {
+		t.Errorf("asked %d times, want again after the server changed", n)
+	}
+}

@@ -38,19 +38,20 @@ type Session struct {
 	customs customs
 	untold  untold
 
-	modes   sync.Mutex                      // one change of the mode at a time
-	mu      sync.Mutex                      // guards the rest, and keeps storing and showing in one order
-	mode    approval.Mode                   // of this process, in place of the stored one; empty for none
-	edits   bool                            // every edit was allowed in this process
-	allowed []approval.Command              // likewise these commands
-	after   approval.Mode                   // that plan mode leads back to in this process, when it is not a stored one
-	tail    map[string]session.MessageDelta // what has been shown of messages and is not stored yet
-	events  []session.Event
-	state   session.State
-	host    host.Host
-	lease   session.Lease
-	users   int // of the lease
-	closed  bool
+	modes        sync.Mutex                      // one change of the mode at a time
+	mu           sync.Mutex                      // guards the rest, and keeps storing and showing in one order
+	mode         approval.Mode                   // of this process, in place of the stored one; empty for none
+	edits        bool                            // every edit was allowed in this process
+	allowed      []approval.Command              // likewise these commands
+	allowedTools []string                        // of MCP servers; not stored, since another server may bear the name next time
+	after        approval.Mode                   // that plan mode leads back to in this process, when it is not a stored one
+	tail         map[string]session.MessageDelta // what has been shown of messages and is not stored yet
+	events       []session.Event
+	state        session.State
+	host         host.Host
+	lease        session.Lease
+	users        int // of the lease
+	closed       bool
 }
 
 func newSession(a *Agent, id string, face Face, h host.Host) *Session {
@@ -401,6 +402,7 @@ func (s *Session) policy() approval.Policy {
 	if s.mode != "" {
 		p.SessionEdits, p.Commands = s.edits, slices.Clone(s.allowed)
 	}
+	p.Tools = slices.Clone(s.allowedTools)
 	return p
 }
 

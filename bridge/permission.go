@@ -16,6 +16,7 @@ const (
 	optionOnce      acp.PermissionOptionID = "allow-once"
 	optionSession   acp.PermissionOptionID = "allow-edits-session"
 	optionCommand   acp.PermissionOptionID = "allow-command-session"
+	optionTool      acp.PermissionOptionID = "allow-tool-session"
 	optionReject    acp.PermissionOptionID = "reject"
 	optionRejectWhy acp.PermissionOptionID = "reject-with-reason"
 )
@@ -52,6 +53,8 @@ func (f *face) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) 
 			answer.Scope = approval.ScopeSession
 		case optionCommand:
 			answer.Scope = approval.ScopeCommand
+		case optionTool:
+			answer.Scope = approval.ScopeTool
 		}
 		i := slices.IndexFunc(req.Options, func(o acp.PermissionOption) bool { return o.OptionID == outcome.OptionID })
 		if i >= 0 { // what was not offered allows nothing
@@ -77,6 +80,12 @@ func options(q agent.Question) []acp.PermissionOption {
 		switch scope {
 		case approval.ScopeSession:
 			out = append(out, acp.PermissionOption{OptionID: optionSession, Name: session, Kind: acp.PermissionAllowAlways})
+		case approval.ScopeTool:
+			name := "Allow every call of this tool until the session is closed"
+			if r := q.Presentation.Request; r != nil {
+				name = "Allow every call of " + r.Tool + " of " + r.Server + " until the session is closed"
+			}
+			out = append(out, acp.PermissionOption{OptionID: optionTool, Name: name, Kind: acp.PermissionAllowAlways})
 		case approval.ScopeCommand:
 			out = append(out, acp.PermissionOption{OptionID: optionCommand, Name: allowCommand(q), Kind: acp.PermissionAllowAlways})
 		}

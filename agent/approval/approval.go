@@ -51,6 +51,7 @@ const (
 	ScopeOnce    Scope = "once"
 	ScopeSession Scope = "session" // every later edit of ClassEdit in this session; offered for an edit or a plan
 	ScopeCommand Scope = "command" // exactly this command in this folder, in this session; offered for a command
+	ScopeTool    Scope = "tool"    // every call of this tool of an MCP server, until the session is closed or its servers change
 )
 
 // Command is a command and where it runs. Two commands are the same only when both are equal, letter by letter.
@@ -64,6 +65,7 @@ type Subject struct {
 	Tool    string
 	Class   Class
 	Command Command // of [ClassExecute], when it is known
+	Server  bool    // the tool is one of an MCP server
 	Stale   bool    // made from a text that is not what the model last saw: a person must see the new diff
 }
 
@@ -72,6 +74,7 @@ type Policy struct {
 	Mode         Mode
 	SessionEdits bool      // the person allowed every edit of this session
 	Commands     []Command // those that the person allowed for this session
+	Tools        []string  // of MCP servers, by the names that the model knows: those that the person allowed
 	After        Mode      // in mode plan, the mode that the session has once a plan is approved
 }
 

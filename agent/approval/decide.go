@@ -14,7 +14,8 @@ import "slices"
 //	secret, protected  refuse   refuse   ask      ask      ask
 //	widen, plan        refuse   ask      ask      ask      ask
 //
-// A command among Commands is allowed in the modes ask and edits; for another one whose line is known [ScopeCommand] is offered.
+// A tool of an MCP server among Tools is allowed where it would be asked; for another
+// one [ScopeTool] is offered. A command among Commands is allowed in the modes ask and edits; for another one whose line is known [ScopeCommand] is offered.
 //
 // SessionEdits turns "edit" in mode ask into allow and nothing else. [ScopeSession] is offered where it would do that:
 // for an edit in mode ask that is not stale, and for a plan after which the mode is ask.
@@ -50,7 +51,7 @@ func (p Policy) Decide(s Subject) Decision {
 	case ClassEdit:
 		return p.decideEdit(s)
 	case ClassServer:
-		return ask("a tool of an MCP server that is not trusted: asked every time")
+		return p.decideTool(s, "a tool of an MCP server that is not trusted")
 	case ClassSecret:
 		return ask("a file that usually holds secrets: asked every time")
 	case ClassProtected:
@@ -69,12 +70,25 @@ func (p Policy) Decide(s Subject) Decision {
 func (p Policy) decideCommand(s Subject) Decision {
 	why := "mode " + string(p.Mode) + ": commands are asked"
 	switch {
+	case s.Server:
+		return p.decideTool(s, why)
 	case s.Command == Command{}:
 		return ask(why)
 	case slices.Contains(p.Commands, s.Command):
 		return allow("exactly this command was allowed for this session")
 	}
 	return ask(why, ScopeCommand)
+}
+
+// decideTool is for what an MCP server does.
+func (p Policy) decideTool(s Subject, why string) Decision {
+	if !s.Server {
+		return ask(why)
+	}
+	if slices.Contains(p.Tools, s.Tool) {
+		return allow("every call of this tool was allowed")
+	}
+	return ask(why, ScopeTool)
 }
 
 func (p Policy) decideEdit(s Subject) Decision {

@@ -100,6 +100,35 @@ func TestAnAllowedCommandIsExactlyThatCommandInThatFolderAndNothingElse(t *testi
 	}
 }
 
+func TestAnAllowedToolOfAServerIsThatToolAloneAndOfAServerOnly(t *testing.T) {
+	p := Policy{Tools: []string{"hub__search", "run"}}
+	for _, test := range []struct {
+		mode    Mode
+		class   Class
+		tool    string
+		server  bool
+		want    Verdict
+		offered bool
+	}{
+		{ModeAsk, ClassServer, "hub__search", true, Allow, false},
+		{ModeEdits, ClassServer, "hub__search", true, Allow, false},
+		{ModeAuto, ClassServer, "hub__search", true, Allow, false},
+		{ModeAsk, ClassExecute, "hub__search", true, Allow, false}, // of a trusted server
+		{ModeOff, ClassServer, "hub__search", true, Refuse, false},
+		{ModePlan, ClassServer, "hub__search", true, Refuse, false},
+		{ModeAsk, ClassServer, "hub__delete", true, Ask, true},
+		{ModeAuto, ClassServer, "hub__delete", true, Ask, true},
+		{ModeAsk, ClassExecute, "run", false, Ask, false},
+		{ModeAsk, ClassSecret, "hub__search", true, Ask, false},
+	} {
+		p.Mode = test.mode
+		d := p.Decide(Subject{Tool: test.tool, Class: test.class, Server: test.server})
+		if d.Verdict != test.want || slices.Contains(d.Scopes, ScopeTool) != test.offered {
+			t.Errorf("%+v: %+v", test, d)
+		}
+	}
+}
+
 func TestAnUnknownModeAllowsNothing(t *testing.T) {
 	for _, mode := range []Mode{"", "yolo", "AUTO"} {
 		for class := range table {
