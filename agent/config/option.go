@@ -44,10 +44,13 @@ type option struct {
 	show      func(*Settings) string
 }
 
-// env is the variable that sets the option.
-func (o option) env() string {
-	return "WHERRY_" + strings.ToUpper(strings.NewReplacer(".", "_").Replace(o.key))
+// Variable is the environment variable that sets the value of a key.
+func Variable(key string) string {
+	return "WHERRY_" + strings.ToUpper(strings.NewReplacer(".", "_").Replace(key))
 }
+
+// env is the variable that sets the option.
+func (o option) env() string { return Variable(o.key) }
 
 func findOption(key string) (option, bool) {
 	for _, o := range options() {

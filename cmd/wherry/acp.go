@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/wherry-acp/wherry/acp"
@@ -13,13 +14,17 @@ import (
 type acpCommand struct {
 	settings
 	// Login is how editors run the setup: they add what an auth method says to the command that starts the agent.
-	Login string `arg:"" optional:"" hidden:"" enum:",setup" default:""`
+	Login string `arg:"" name:"setup" optional:"" enum:",setup" default:"" help:"With the word setup it is \"wherry setup\": what an editor runs in a terminal to log in."`
 }
 
 // Run serves one editor until it closes stdin.
 func (c *acpCommand) Run(env *environment) (err error) {
 	if c.Login != "" {
 		return (&setupCommand{}).Run(env)
+	}
+	if isTerminal(env.stdin) {
+		fmt.Fprintln(env.stderr, "wherry: waiting for an editor to speak the Agent Client Protocol on stdin. This command is for an editor to start: see \"wherry acp --help\". "+
+			"To ask something here: wherry run \"…\"")
 	}
 	built, err := c.build("wherry acp", env.stderr)
 	if err != nil {

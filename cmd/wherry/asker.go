@@ -21,8 +21,8 @@ var errNoTerminal = errors.New("there is no terminal to ask on")
 var errNoAnswer = errors.New("the question was left without an answer")
 
 // isTerminal tells whether what is written to w is seen by a person.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 

@@ -71,6 +71,8 @@ func run(env *environment, args []string) int {
 		kong.Name("wherry"),
 		kong.Description("A coding agent for your editor and terminal: the Agent Client Protocol for Go."),
 		kong.UsageOnError(),
+		kong.ExplicitGroups(flagGroups()),
+		kong.ValueFormatter(describeFlag),
 		kong.Writers(env.stdout, env.stderr),
 		kong.Exit(func(code int) { exited = code }),
 	)

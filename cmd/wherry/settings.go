@@ -25,14 +25,14 @@ import (
 
 // settings are the flags that every face of the agent has.
 type settings struct {
-	Model   string   `placeholder:"PROVIDER/NAME" help:"The model, for example anthropic/claude-sonnet-5-5, openai/gpt-5.5, gemini/gemini-3.7-flash, ollama/qwen3 or offline/offline. By default the one in WHERRY_MODEL, or the one that \"wherry setup\" stored, or the first provider with a key in the environment, else the offline model."`
-	Approve string   `enum:",off,plan,ask,edits,auto" default:"" placeholder:"MODE" help:"What may be done unasked: off (nothing is written or run, and no other mode can be chosen), plan (likewise, until you approve a plan), ask (everything asks), edits (files in the folder), auto (files and commands). It holds for this process; without it a session has the mode that was chosen for it, at first ask."`
-	Root    []string `type:"existingdir" sep:"none" placeholder:"DIR" help:"A folder of the sessions whose client names none. May be given several times; the first is the working folder."`
-	PII     string   `name:"pii" enum:",off,redact,refuse" default:"" placeholder:"POLICY" help:"Personal data on its way to a model: off (it is sent), redact (placeholders are sent in its place), refuse (the request is not sent)."`
-	Config  string   `type:"path" placeholder:"FILE" help:"The file with your settings, in place of the one in WHERRY_CONFIG or the usual one."`
-	State   string   `type:"path" placeholder:"DIR" help:"The folder with the sessions and the keys, in place of the one in WHERRY_STATE or the usual one."`
-	Log     string   `type:"path" placeholder:"FILE" help:"Append the log to this file. It holds no prompts, file contents or keys."`
-	WireLog string   `type:"path" placeholder:"FILE" help:"Write every message of the protocol to this file, as JSON lines. It holds prompts and file contents; what looks like a key is left out."`
+	Model   string   `group:"model" key:"model" placeholder:"PROVIDER/NAME" help:"The model, for example anthropic/claude-sonnet-5-5, openai/gpt-5.5, gemini/gemini-3.7-flash, ollama/qwen3 or offline/offline. By default the one that \"wherry setup\" stored, or the first provider with a key in the environment, else the offline model."`
+	Approve string   `group:"limits" key:"mode" enum:",off,plan,ask,edits,auto" default:"" placeholder:"MODE" help:"What may be done unasked: off (nothing is written or run, and no other mode can be chosen), plan (likewise, until you approve a plan), ask (everything asks), edits (files in the folder), auto (files and commands). It holds for this process; without it a session has the mode that was chosen for it, at first ask."`
+	Root    []string `group:"limits" key:"roots" type:"existingdir" sep:"none" placeholder:"DIR" help:"A folder of the sessions whose client names none. May be given several times; the first is the working folder."`
+	PII     string   `group:"limits" key:"pii" name:"pii" enum:",off,redact,refuse" default:"" placeholder:"POLICY" help:"Personal data on its way to a model: off (it is sent), redact (placeholders are sent in its place), refuse (the request is not sent)."`
+	Config  string   `group:"places" variable:"WHERRY_CONFIG" type:"path" placeholder:"FILE" help:"The file with your settings, in place of the usual one."`
+	State   string   `group:"places" variable:"WHERRY_STATE" type:"path" placeholder:"DIR" help:"The folder with the sessions and the keys, in place of the usual one."`
+	Log     string   `group:"logs" key:"log" type:"path" placeholder:"FILE" help:"Append the log to this file. It holds no prompts, file contents or keys."`
+	WireLog string   `group:"logs" key:"wire_log" type:"path" placeholder:"FILE" help:"Write every message of the protocol to this file, as JSON lines. It holds prompts and file contents; what looks like a key is left out."`
 }
 
 // AfterApply has the flags that say where to look count like their variables, for this process.
@@ -47,9 +47,8 @@ func (s *settings) AfterApply() error {
 	return nil
 }
 
-// load puts the flags, the environment and the files together. folder is the session's, whose own settings count too; ""
-// for none.
-func (s *settings) load(folder string) *config.Settings {
+// flags are those that were given.
+func (s *settings) flags() []config.FlagValue {
 	var flags []config.FlagValue
 	for _, f := range []config.FlagValue{
 		{Name: "--model", Key: "model", Value: s.Model}, {Name: "--approve", Key: "mode", Value: s.Approve},
@@ -60,8 +59,14 @@ func (s *settings) load(folder string) *config.Settings {
 			flags = append(flags, f)
 		}
 	}
+	return flags
+}
+
+// load puts the flags, the environment and the files together. folder is the session's, whose own settings count too; ""
+// for none.
+func (s *settings) load(folder string) *config.Settings {
 	return config.Load(config.Options{
-		Lookup: os.LookupEnv, Flags: flags, Folder: folder, Trust: config.Trust{State: stateFolder()}, Providers: providerIDs(),
+		Lookup: os.LookupEnv, Flags: s.flags(), Folder: folder, Trust: config.Trust{State: stateFolder()}, Providers: providerIDs(),
 	})
 }
 
