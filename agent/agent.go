@@ -50,6 +50,8 @@ type Options struct {
 	Mode approval.Mode
 	// MaxSteps bounds the model calls of one turn; 0 means 100.
 	MaxSteps int
+	// Titles has the model name a session after its first answer. Without it the title is of the first prompt's words.
+	Titles bool
 	// Budget bounds what one turn may use.
 	Budget Budget
 	// AskTimeout is how long a permission waits for its answer before it counts as refused; 0 means 5 minutes.

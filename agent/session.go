@@ -33,6 +33,9 @@ type Session struct {
 	face  Face
 
 	queue   queue
+	jobs    sync.WaitGroup  // what runs beside the turns
+	life    context.Context // of the jobs; ends when the session is closed
+	die     context.CancelFunc
 	guard   *guard.Guard
 	servers servers
 	customs customs
@@ -59,6 +62,7 @@ func newSession(a *Agent, id string, face Face, h host.Host) *Session {
 		agent: a, id: id, face: face, host: h, mode: a.opts.Mode, guard: guard.New(a.opts.Privacy),
 		tail: map[string]session.MessageDelta{},
 	}
+	s.life, s.die = context.WithCancel(context.Background())
 	return s
 }
 
@@ -182,6 +186,8 @@ func (s *Session) SetMode(ctx context.Context, mode approval.Mode) error {
 // running turn first, by its context; Close waits for it until ctx ends.
 func (s *Session) Close(ctx context.Context) error {
 	defer s.servers.close()
+	s.die()
+	defer s.jobs.Wait()
 	s.queue.mu.Lock()
 	p := s.queue.join()
 	s.queue.mu.Unlock()

@@ -69,6 +69,7 @@ func (s *Session) runTurn(ctx context.Context, prompt []session.Block) (TurnResu
 		return TurnResult{}, err
 	}
 	t.run(ctx)
+	t.retitle()
 	return t.result, t.unsaved
 }
 

@@ -76,7 +76,7 @@ func realFolder(t *testing.T) string {
 // environment is what wherry is started with: no keys but the double's, no state but this test's.
 func (d *desk) environment() []string {
 	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + d.home, "WHERRY_STATE=" + filepath.Join(d.home, "state"), "WHERRY_KEYRING=off",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + d.home, "WHERRY_STATE=" + filepath.Join(d.home, "state"), "WHERRY_KEYRING=off", "WHERRY_TITLES=prompt",
 		"WHERRY_CONFIG=" + filepath.Join(d.home, "config.toml"), "WHERRY_MODEL=openai/fake",
 		"OPENAI_BASE_URL=" + d.model.URL + "/v1", "OPENAI_API_KEY=of-nobody",
 	}

@@ -118,7 +118,7 @@ const playTimeout = 60 * time.Second
 
 // agentEnv is the environment of an agent under test: no home, no keys, no state but this test's.
 func agentEnv(home string) []string {
-	env := []string{"HOME=" + home, "WHERRY_STATE=" + filepath.Join(home, "state"), "NO_COLOR=1", "SHELL=/bin/sh"}
+	env := []string{"HOME=" + home, "WHERRY_STATE=" + filepath.Join(home, "state"), "NO_COLOR=1", "WHERRY_TITLES=prompt", "SHELL=/bin/sh"}
 	for _, name := range []string{"PATH", "TMPDIR", "LANG"} {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)

@@ -43,6 +43,15 @@ const (
 	PIIOff    PII = "off"    // it is sent as it is
 )
 
+// Titles says who names a session.
+type Titles string
+
+// The ways.
+const (
+	TitlesModel  Titles = "model"  // the model, after its first answer, by a small request of its own
+	TitlesPrompt Titles = "prompt" // nobody: it is called by the words of its first prompt
+)
+
 // Settings are the effective values. They never change after [Load] made them.
 type Settings struct {
 	Model    string        // id of the default model, provider/name; "" if nobody chose one
@@ -59,6 +68,7 @@ type Settings struct {
 	ProjectCommands string
 	AskTimeout      time.Duration // how long a question waits for its answer
 	Budget          Budget
+	Titles          Titles
 	Providers       map[string]Provider // by the provider's id
 	MCP             map[string]Server   // MCP servers by name
 

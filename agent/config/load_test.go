@@ -101,6 +101,7 @@ func TestEverythingInTheFileArrives(t *testing.T) {
 model = "openai/gpt-5.5"
 mode = "edits"
 thought = "high"
+titles = "prompt"
 pii = "redact"
 pii_names = ["Ada"]
 log = "~/wherry.log"
@@ -133,7 +134,7 @@ trust = "trusted"
 	sound(t, s)
 	dir := h.env["HOME"]
 	want := config.Settings{
-		Model: "openai/gpt-5.5", Mode: "edits", Thought: "high", PII: "redact", Secrets: config.SecretsRedact, PIINames: []string{"Ada"},
+		Model: "openai/gpt-5.5", Mode: "edits", Thought: "high", Titles: config.TitlesPrompt, PII: "redact", Secrets: config.SecretsRedact, PIINames: []string{"Ada"},
 		Log: filepath.Join(dir, "wherry.log"), Roots: []string{filepath.Join(dir, "src")},
 		Commands: filepath.Join(filepath.Dir(h.path), "commands"), AskTimeout: 90 * time.Second,
 		Budget: config.Budget{Steps: 7, Tokens: 1000, Cost: 2.5},
@@ -154,7 +155,7 @@ trust = "trusted"
 	if diff := cmp.Diff(want, *s, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".origins" }, cmp.Ignore())); diff != "" {
 		t.Error(diff)
 	}
-	for key, line := range map[string]string{"model": ":2", "budget.steps": ":12", "providers.openai.base_url": ":17", "mcp.far away": ":28"} {
+	for key, line := range map[string]string{"model": ":2", "budget.steps": ":13", "providers.openai.base_url": ":18", "mcp.far away": ":29"} {
 		if got := s.Origin(key).String(); got != h.path+line {
 			t.Errorf("%s comes from %s, want line %s", key, got, line)
 		}

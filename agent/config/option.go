@@ -89,6 +89,19 @@ func options() []option {
 			show:  func(s *Settings) string { return s.Thought },
 		},
 		{
+			key: "titles", builtin: string(TitlesModel),
+			apply: func(s *Settings, v value) error {
+				choices := []Titles{TitlesModel, TitlesPrompt}
+				if !slices.Contains(choices, Titles(v.text)) {
+					return oneOf(v.text, names(choices))
+				}
+				s.Titles = Titles(v.text)
+				return nil
+			},
+			tightens: func(_, now *Settings) bool { return now.Titles == TitlesPrompt }, // nothing further is sent
+			show:     func(s *Settings) string { return string(s.Titles) },
+		},
+		{
 			key: "pii", builtin: string(PIIOff), strictest: string(PIIRefuse),
 			apply: func(s *Settings, v value) error {
 				if !slices.Contains(policies(), PII(v.text)) {

@@ -23,6 +23,7 @@ type file struct {
 	Model      *string                 `toml:"model"`
 	Mode       *string                 `toml:"mode"`
 	Thought    *string                 `toml:"thought"`
+	Titles     *string                 `toml:"titles"`
 	PII        *string                 `toml:"pii"`
 	PIINames   []string                `toml:"pii_names"`
 	Secrets    *string                 `toml:"secrets"`
@@ -253,7 +254,7 @@ func (r *reader) wrong(err error, key ...string) {
 
 func (r *reader) options(f file) {
 	texts := map[string]*string{
-		"model": f.Model, "mode": f.Mode, "thought": f.Thought, "pii": f.PII, "secrets": f.Secrets, "log": f.Log, "wire_log": f.WireLog,
+		"model": f.Model, "mode": f.Mode, "thought": f.Thought, "titles": f.Titles, "pii": f.PII, "secrets": f.Secrets, "log": f.Log, "wire_log": f.WireLog,
 		"commands": f.Commands, "ask_timeout": f.AskTimeout,
 	}
 	if f.Budget.Steps != nil {

@@ -100,7 +100,7 @@ func TestTheEndOfStdinEndsTheProgramInEveryPhase(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			server := modeltest.NewServer()
 			defer server.Close()
-			w := newWorld(t, "ANTHROPIC_BASE_URL="+server.URL, "ANTHROPIC_API_KEY=sk-ant-key", "WHERRY_MODEL=anthropic/x", "WHERRY_TITLES=false")
+			w := newWorld(t, "ANTHROPIC_BASE_URL="+server.URL, "ANTHROPIC_API_KEY=sk-ant-key", "WHERRY_MODEL=anthropic/x", "WHERRY_TITLES=prompt")
 			if tt.name == "in a command" {
 				w.more = append(w.more, "WHERRY_MODE=auto")
 			}

@@ -16,7 +16,7 @@ func TestALoginInTheMiddleOfASessionKeepsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	w := newWorld(t, "ANTHROPIC_BASE_URL="+server.URL, "WHERRY_MODEL=anthropic/x", "WHERRY_TITLES=false")
+	w := newWorld(t, "ANTHROPIC_BASE_URL="+server.URL, "WHERRY_MODEL=anthropic/x", "WHERRY_TITLES=prompt")
 	store := func(key string) {
 		t.Helper()
 		cmd := w.command("setup", "--provider", "anthropic", "--model", "x", "--key-stdin", "--no-test")

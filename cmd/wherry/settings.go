@@ -78,6 +78,9 @@ func providerIDs() []string {
 	return ids
 }
 
+// onceProgram ends with its first answer and has no time for a title.
+const onceProgram = "wherry run"
+
 // built is an agent with what has to be closed after it.
 type built struct {
 	agent    *agent.Agent
@@ -102,7 +105,7 @@ func (s *settings) build(program string, stderr io.Writer) (*built, error) {
 		log.Warn("settings", "problem", p) // the conversation tells it
 	}
 	apiKeys := openKeys()
-	options := configure(agent.Options{Store: store, Tools: tool.Builtin(), Logger: log, Version: version()}, conf, apiKeys)
+	options := configure(agent.Options{Titles: program != onceProgram, Store: store, Tools: tool.Builtin(), Logger: log, Version: version()}, conf, apiKeys)
 	options.Commands = s.commandFiles
 	options.In = func(roots []string, base agent.Options) (agent.Options, []string) {
 		conf := s.load(roots[0])
@@ -137,6 +140,7 @@ func configure(options agent.Options, conf *config.Settings, apiKeys *keys.Store
 		options.DefaultModel = provider.Default(provider.Env{Lookup: os.LookupEnv})
 	}
 	options.DefaultThought, options.MaxSteps, options.AskTimeout = conf.Thought, conf.Budget.Steps, conf.AskTimeout
+	options.Titles = options.Titles && conf.Titles == config.TitlesModel
 	options.Budget = agent.Budget{Tokens: conf.Budget.Tokens, Cost: conf.Budget.Cost}
 	options.Mode, options.DefaultMode = "", ""
 	switch conf.Origin("mode").Layer {
