@@ -158,6 +158,12 @@ func (c *call) write(p *page) {
 		if v.Command != nil {
 			p.block("%s", fenced("sh", v.Command.Line))
 		}
+		if v.Request != nil {
+			p.block("%s", fenced("json", string(v.Request.Args)))
+		}
+		if v.Plan != nil {
+			p.block("%s", v.Plan.Text)
+		}
 	} else {
 		p.block("%s", fenced("json", string(c.args)))
 	}

@@ -118,6 +118,10 @@ func (t *transcript) addSmall(e session.Event) {
 	switch d := e.Data.(type) {
 	case session.Notice:
 		t.show(&notice{d.Text})
+	case session.QuestionAnswered:
+		if d.Text != "" { // the questions stand in the conversation
+			t.show(&answer{d.Text})
+		}
 	case session.CommandAnswered:
 		t.show(&answer{d.Text})
 	case session.CompactionEnded:

@@ -19,7 +19,12 @@ type sessionsCommand struct {
 	Export sessionsExport `cmd:"" help:"Write a session down, as Markdown or as JSON lines."`
 	Delete sessionsDelete `cmd:"" help:"Delete sessions for good."`
 	Search sessionsSearch `cmd:"" help:"Search titles, prompts and answers."`
+
+	State string `type:"path" placeholder:"DIR" help:"The folder with the sessions, in place of the one in WHERRY_STATE or the usual one."`
 }
+
+// AfterApply has the flag that says where to look count like its variable, for this process.
+func (c *sessionsCommand) AfterApply() error { return (&settings{State: c.State}).AfterApply() }
 
 // Help is the long help of the command.
 func (*sessionsCommand) Help() string {
