@@ -227,17 +227,19 @@ func TestBadFoldersAndModesAreRefusedByName(t *testing.T) {
 }
 
 func TestAnOptionThatWasNotOfferedAllowsNothing(t *testing.T) {
-	r := connect(t, acp.ClientOptions{})
-	r.client.answer = func(acp.RequestPermissionRequest) acp.RequestPermissionOutcome {
-		return acp.SelectedPermissionOutcome{OptionID: optionSession} // offered for edits only
-	}
-	s := r.open(t)
-	for _, text := range []string{"run touch ran", "create .git/hooks/x: hi"} {
-		prompt(t, s, text)
-	}
-	for _, name := range []string{"ran", ".git/hooks/x"} {
-		if _, err := os.Stat(filepath.Join(r.folder, name)); err == nil {
-			t.Errorf("%s was made", name)
+	for _, id := range []acp.PermissionOptionID{optionSession, "yes", ""} { // the first is offered for edits only
+		r := connect(t, acp.ClientOptions{})
+		r.client.answer = func(acp.RequestPermissionRequest) acp.RequestPermissionOutcome {
+			return acp.SelectedPermissionOutcome{OptionID: id}
+		}
+		s := r.open(t)
+		for _, text := range []string{"run touch ran", "create .git/hooks/x: hi"} {
+			prompt(t, s, text)
+		}
+		for _, name := range []string{"ran", ".git/hooks/x"} {
+			if _, err := os.Stat(filepath.Join(r.folder, name)); err == nil {
+				t.Errorf("%q: %s was made", id, name)
+			}
 		}
 	}
 }
