@@ -142,7 +142,7 @@ func list(ctx context.Context, db *database, c cursor, query string, limit int) 
 		if hit == 0 {
 			continue
 		}
-		if page.Sessions[i].Match, err = excerpt(ctx, db, query, hit); err != nil {
+		if page.Sessions[i].Match, err = excerpt(ctx, db, c.Text, hit); err != nil {
 			return Page{}, err
 		}
 	}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // ErrNoWords says that a text to search for has no letters and no digits.
@@ -131,24 +134,84 @@ func copyTexts(ctx context.Context, tx *sql.Conn, from, to string, last int64) e
 	return err
 }
 
-// matching turns the words of a text into a query of the index: each word, or one that begins with it, in the same
-// prompt, answer or title. Everything that is no letter and no digit only separates words, as it does in the index.
-func matching(text string) (string, error) {
-	words := strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.Is(unicode.M, r) && !unicode.Is(unicode.Co, r)
-	})
-	if len(words) == 0 {
-		return "", ErrNoWords
+// words gives the words of a text with their places, as the index cuts them: everything that is no letter and no digit
+// only separates.
+func words(text string) (places [][2]int) {
+	begin := -1
+	for i, r := range text {
+		in := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.M, r) || unicode.Is(unicode.Co, r)
+		switch {
+		case in && begin < 0:
+			begin = i
+		case !in && begin >= 0:
+			places, begin = append(places, [2]int{begin, i}), -1
+		}
 	}
-	return `"` + strings.Join(words, `"* "`) + `"*`, nil
+	if begin >= 0 {
+		places = append(places, [2]int{begin, len(text)})
+	}
+	return places
 }
 
-// excerpt gives the place in an indexed text that matches.
-func excerpt(ctx context.Context, db *database, query string, row int64) (string, error) {
-	var text string
-	err := db.reader.QueryRowContext(ctx, "SELECT snippet(search, 0, '', '', '…', 20) FROM search WHERE search MATCH ? AND rowid = ?", query, row).Scan(&text)
+// matching turns the words of a text into a query of the index: each word, or one that begins with it, in the same
+// prompt, answer or title.
+func matching(text string) (string, error) {
+	var query []string
+	for _, w := range words(text) {
+		query = append(query, `"`+text[w[0]:w[1]]+`"*`)
+	}
+	if len(query) == 0 {
+		return "", ErrNoWords
+	}
+	return strings.Join(query, " "), nil
+}
+
+// Of a text that matches, so many words are shown before and after the first one that does.
+const (
+	wordsBefore = 6
+	wordsAfter  = 18
+)
+
+// excerpt gives the place in an indexed text where it matches what was looked for.
+func excerpt(ctx context.Context, db *database, sought string, row int64) (string, error) {
+	var body string
+	err := db.reader.QueryRowContext(ctx, "SELECT body FROM search WHERE rowid = ?", row).Scan(&body)
 	if errors.Is(err, sql.ErrNoRows) { // replaced meanwhile
 		return "", nil
 	}
-	return strings.Join(strings.Fields(text), " "), err
+	if err != nil {
+		return "", err
+	}
+	return around(body, sought), nil
+}
+
+// around cuts a line out of a text, round its first word that begins with one of those sought.
+func around(body, sought string) string {
+	var prefixes []string
+	for _, w := range words(sought) {
+		prefixes = append(prefixes, folded(sought[w[0]:w[1]]))
+	}
+	places := words(body)
+	at := max(0, slices.IndexFunc(places, func(w [2]int) bool {
+		word := folded(body[w[0]:w[1]])
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(word, p) })
+	}))
+	begin, end, before, after := 0, len(body), "", ""
+	if at > wordsBefore {
+		begin, before = places[at-wordsBefore][0], "…"
+	}
+	if at+wordsAfter < len(places) {
+		end, after = places[at+wordsAfter][1], "…"
+	}
+	return before + strings.Join(strings.Fields(body[begin:end]), " ") + after
+}
+
+// folded is a word without what makes no difference: case and accents.
+func folded(word string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.M, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, norm.NFD.String(word))
 }
