@@ -75,7 +75,7 @@ func TestAKeyThatIsRefusedIsAnErrorThatLetsTheEditorOfferALogin(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Code != -32000 || !strings.Contains(refused.Message, "OPENAI_API_KEY") {
 			t.Errorf("the prompt was answered with %v", err)
 		}
-		if err != nil && strings.Contains(err.Error(), "of-nobody") {
+		if err != nil && strings.Contains(err.Error(), apiKey) {
 			t.Error("the key is shown")
 		}
 		before := noticed(s)

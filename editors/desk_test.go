@@ -27,6 +27,7 @@ type desk struct {
 	folder  string // that is open in the editor
 	home    string
 	model   *modeltest.Server
+	key     string // of the provider, in the environment
 	wire    *wire
 
 	mu      sync.Mutex
@@ -40,18 +41,21 @@ type desk struct {
 	fill    map[string]acp.ElicitationContentValue // what the person puts into a form; nil to dismiss it
 }
 
+// apiKey is the only key that the provider takes.
+const apiKey = "of-nobody"
+
 // contextWindow is the size of the model's context, in tokens, as the settings say.
 const contextWindow = 10000
 
 // sit opens an editor of this kind in a folder with these files, and has it start wherry.
 func sit(t *testing.T, p profile, files map[string]string) *desk {
 	t.Helper()
-	model, err := modeltest.Listen(modeltest.Options{NeedTools: true})
+	model, err := modeltest.Listen(modeltest.Options{NeedTools: true, Key: apiKey})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(model.Close)
-	d := &desk{t: t, profile: p, folder: realFolder(t), home: realFolder(t), model: model, buffers: map[string]string{}}
+	d := &desk{t: t, profile: p, folder: realFolder(t), home: realFolder(t), model: model, key: apiKey, buffers: map[string]string{}}
 	for name, text := range files {
 		d.save(name, text)
 	}
@@ -75,11 +79,15 @@ func realFolder(t *testing.T) string {
 
 // environment is what wherry is started with: no keys but the double's, no state but this test's.
 func (d *desk) environment() []string {
-	return []string{
+	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + d.home, "WHERRY_STATE=" + filepath.Join(d.home, "state"), "WHERRY_KEYRING=off", "WHERRY_TITLES=prompt",
 		"WHERRY_CONFIG=" + filepath.Join(d.home, "config.toml"), "WHERRY_MODEL=openai/fake",
-		"OPENAI_BASE_URL=" + d.model.URL + "/v1", "OPENAI_API_KEY=of-nobody",
+		"OPENAI_BASE_URL=" + d.model.URL + "/v1",
 	}
+	if d.key != "" {
+		env = append(env, "OPENAI_API_KEY="+d.key)
+	}
+	return env
 }
 
 // start starts wherry, as an editor does when it opens.

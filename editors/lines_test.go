@@ -27,12 +27,12 @@ type lines struct {
 // speak starts wherry and leaves the talking to the test.
 func speak(t *testing.T) (*lines, *desk) {
 	t.Helper()
-	model, err := modeltest.Listen(modeltest.Options{NeedTools: true})
+	model, err := modeltest.Listen(modeltest.Options{NeedTools: true, Key: apiKey})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(model.Close)
-	d := &desk{t: t, folder: realFolder(t), home: realFolder(t), model: model}
+	d := &desk{t: t, folder: realFolder(t), home: realFolder(t), model: model, key: apiKey}
 	l := &lines{t: t, cmd: exec.Command(wherry, "acp")}
 	l.cmd.Dir, l.cmd.Env, l.cmd.Stderr = d.home, d.environment(), &l.stderr
 	if l.in, err = l.cmd.StdinPipe(); err != nil {
