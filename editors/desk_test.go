@@ -28,6 +28,7 @@ type desk struct {
 	home    string
 	model   *modeltest.Server
 	key     string // of the provider, in the environment
+	titles  string // how sessions are titled
 	wire    *wire
 
 	mu      sync.Mutex
@@ -55,7 +56,7 @@ func sit(t *testing.T, p profile, files map[string]string) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(model.Close)
-	d := &desk{t: t, profile: p, folder: realFolder(t), home: realFolder(t), model: model, key: apiKey, buffers: map[string]string{}}
+	d := &desk{t: t, profile: p, folder: realFolder(t), home: realFolder(t), model: model, key: apiKey, titles: "prompt", buffers: map[string]string{}}
 	for name, text := range files {
 		d.save(name, text)
 	}
@@ -80,7 +81,7 @@ func realFolder(t *testing.T) string {
 // environment is what wherry is started with: no keys but the double's, no state but this test's.
 func (d *desk) environment() []string {
 	env := []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + d.home, "WHERRY_STATE=" + filepath.Join(d.home, "state"), "WHERRY_KEYRING=off", "WHERRY_TITLES=prompt",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + d.home, "WHERRY_STATE=" + filepath.Join(d.home, "state"), "WHERRY_KEYRING=off", "WHERRY_TITLES=" + d.titles,
 		"WHERRY_CONFIG=" + filepath.Join(d.home, "config.toml"), "WHERRY_MODEL=openai/fake",
 		"OPENAI_BASE_URL=" + d.model.URL + "/v1",
 	}

@@ -32,7 +32,7 @@ func speak(t *testing.T) (*lines, *desk) {
 		t.Fatal(err)
 	}
 	t.Cleanup(model.Close)
-	d := &desk{t: t, folder: realFolder(t), home: realFolder(t), model: model, key: apiKey}
+	d := &desk{t: t, folder: realFolder(t), home: realFolder(t), model: model, key: apiKey, titles: "prompt"}
 	l := &lines{t: t, cmd: exec.Command(wherry, "acp")}
 	l.cmd.Dir, l.cmd.Env, l.cmd.Stderr = d.home, d.environment(), &l.stderr
 	if l.in, err = l.cmd.StdinPipe(); err != nil {

@@ -60,7 +60,7 @@ func TestAfterALoginTheSessionGoesOnWithoutARestart(t *testing.T) {
 			t.Error("a login without a key succeeded")
 		}
 		setup := exec.Command(wherry, "setup", "--provider", "openai", "--model", "fake", "--key-stdin", "--no-test", "--yes")
-		setup.Env, setup.Stdin = d.environment(), strings.NewReader(apiKey + "\n")
+		setup.Env, setup.Stdin = d.environment(), strings.NewReader(apiKey+"\n")
 		if out, err := setup.CombinedOutput(); err != nil {
 			t.Fatalf("wherry setup: %v: %s", err, out)
 		}

@@ -3,10 +3,12 @@
 package editors
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wherry-acp/wherry/acp"
 )
@@ -152,6 +154,31 @@ func TestFurtherFoldersAreOpenToTheModelAndListed(t *testing.T) {
 		list, err := d.ListSessions(t.Context(), acp.ListSessionsRequest{Cwd: d.folder})
 		if err != nil || len(list.Sessions) != 1 || !slices.Equal(list.Sessions[0].AdditionalDirectories, []string{more}) {
 			t.Errorf("listed is %+v, %v", list.Sessions, err)
+		}
+	})
+}
+
+func TestAfterTheFirstAnswerTheModelNamesTheSession(t *testing.T) {
+	withEach(t, func(t *testing.T, p profile) {
+		d := sit(t, p, nil)
+		d.titles = "model"
+		d.restart()
+		s := d.open()
+		d.say(s, "Where is the ferry? [[text: here]]")
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		const named = "ok" // what the double says to whatever offers no tools
+		if d.wire.await(ctx, func(f frame) bool { return f.text("title") == named && isUpdate(f, s.ID()) }) < 0 {
+			t.Errorf("the title is %q", s.State().Title())
+		}
+		list, err := d.ListSessions(t.Context(), acp.ListSessionsRequest{Cwd: d.folder})
+		if err != nil || len(list.Sessions) != 1 || list.Sessions[0].Title != named {
+			t.Errorf("listed is %+v, %v", list.Sessions, err)
+		}
+		d.say(s, "/rename The crossing")
+		d.say(s, "[[anew]] [[text: still here]]")
+		if title := s.State().Title(); title != "The crossing" {
+			t.Errorf("the person's title became %q", title)
 		}
 	})
 }

@@ -53,7 +53,7 @@ Environment:
     ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL, OLLAMA_HOST, LMSTUDIO_BASE_URL
                       where a provider is reached, if not at its usual address
     WHERRY_KEYRING    off: stored keys are in a file, and not in the system's keyring
-    WHERRY_THOUGHT, WHERRY_PII_NAMES, WHERRY_SECRETS, WHERRY_COMMANDS, WHERRY_ASK_TIMEOUT,
+    WHERRY_THOUGHT, WHERRY_TITLES, WHERRY_PII_NAMES, WHERRY_SECRETS, WHERRY_COMMANDS, WHERRY_ASK_TIMEOUT,
     WHERRY_BUDGET_STEPS, WHERRY_BUDGET_TOKENS, WHERRY_BUDGET_COST
                       keys of the settings without a flag
     HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE
