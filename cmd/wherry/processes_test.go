@@ -165,5 +165,5 @@ func TestAConversationOfTheTerminalGoesOnInTheEditorAndBack(t *testing.T) {
 // environOf is the environment of the program in these tests.
 func environOf(home, server string) []string {
 	return append(os.Environ(), "HOME="+home, "WHERRY_STATE="+filepath.Join(home, "state"), "WHERRY_CONFIG="+filepath.Join(home, "config.toml"),
-		"WHERRY_KEYRING=off", "OPENAI_BASE_URL="+server+"/v1", "OPENAI_API_KEY=sk-canary-key")
+		"WHERRY_KEYRING=off", "WHERRY_TITLES=prompt", "OPENAI_BASE_URL="+server+"/v1", "OPENAI_API_KEY=sk-canary-key")
 }
