@@ -55,8 +55,15 @@ func (t *turn) calls(ctx context.Context, tools []tool.Tool, calls []session.Cal
 		}
 		errs := make([]error, n)
 		var wg sync.WaitGroup
+		before := make(chan struct{})
+		close(before)
 		for i, c := range calls[:n] {
-			wg.Go(func() { errs[i] = t.call(ctx, byName[c.Tool], c) })
+			at := &showing{before: before, done: make(chan struct{})}
+			before = at.done
+			wg.Go(func() {
+				defer at.leave()
+				errs[i] = t.call(ctx, byName[c.Tool], c, at)
+			})
 		}
 		wg.Wait()
 		if err := firstError(errs...); err != nil {
@@ -67,23 +74,41 @@ func (t *turn) calls(ctx context.Context, tools []tool.Tool, calls []session.Cal
 	return nil
 }
 
+// showing is when a call is shown among those that run side by side: in the model's order.
+type showing struct {
+	before <-chan struct{} // closed when the call before has been shown, or will not be
+	done   chan struct{}
+	left   bool
+}
+
+// leave lets the next call be shown.
+func (s *showing) leave() {
+	if !s.left {
+		s.left = true
+		close(s.done)
+	}
+}
+
 // call takes one call through its whole life. The error ends the turn; a call that fails is a result for the model.
-func (t *turn) call(ctx context.Context, tl tool.Tool, c session.CallRequested) (err error) {
+func (t *turn) call(ctx context.Context, tl tool.Tool, c session.CallRequested, at *showing) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.s.agent.log.Error("panic in a tool", "session", t.s.id, "tool", c.Tool, "panic", p)
 			err = t.done(ctx, c, session.CallFailed, tool.Failure("The tool failed inside; it is not known how far it came."))
 		}
 	}()
+	fail := func(why string) error {
+		<-at.before
+		return t.done(ctx, c, session.CallFailed, tool.Failure(why))
+	}
 	if tl == nil {
-		return t.done(ctx, c, session.CallFailed, tool.Failure(fmt.Sprintf("There is no tool %q here.", c.Tool)))
+		return fail(fmt.Sprintf("There is no tool %q here.", c.Tool))
 	}
 	if text, bad := notJSON(c.Args); bad {
-		return t.done(ctx, c, session.CallFailed, tool.Failure(
-			"The arguments are not valid JSON; nothing was done. They began: "+clip(text, 200)))
+		return fail("The arguments are not valid JSON; nothing was done. They began: " + clip(text, 200))
 	}
 	if _, err := t.s.guard.Arguments(c.Args); err != nil {
-		return t.done(ctx, c, session.CallFailed, tool.Failure(sentence(err.Error())))
+		return fail(sentence(err.Error()))
 	}
 	for range maxAttempts {
 		if ctx.Err() != nil {
@@ -95,12 +120,14 @@ func (t *turn) call(ctx context.Context, tl tool.Tool, c session.CallRequested) 
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return t.done(ctx, c, session.CallFailed, tool.Failure(err.Error()))
+			return fail(err.Error())
 		}
 		p := prepared.Presentation()
+		<-at.before
 		if err := t.s.record(ctx, session.CallPresented{Call: c.Call, Presentation: p}); err != nil {
 			return err
 		}
+		at.leave()
 		rule, refused, err := t.gate(ctx, c, p)
 		if err != nil {
 			return err
