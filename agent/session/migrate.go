@@ -58,7 +58,17 @@ func (f storeFile) version(ctx context.Context, db *sql.DB) (int, error) {
 	return version, nil
 }
 
-func (f storeFile) upgrade(ctx context.Context, db *sql.DB) error {
+func (f storeFile) upgrade(ctx context.Context, db *sql.DB) (err error) {
+	// In write-ahead logging a power cut takes back steps that were not synced, and leaves a file that is whole. What is
+	// first written into it afterwards is synced, with these steps.
+	if _, err := db.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
+		return fmt.Errorf("put off syncing: %w", err)
+	}
+	defer func() {
+		if _, full := db.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous = FULL"); full != nil && err == nil {
+			err = fmt.Errorf("sync again: %w", full)
+		}
+	}()
 	// The space of what is deleted can be given back. Only a new file takes this, and only before anything else.
 	if _, err := db.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
 		return fmt.Errorf("prepare for giving space back: %w", err)
