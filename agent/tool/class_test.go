@@ -131,3 +131,25 @@ func TestTitlesAreOneShortLine(t *testing.T) {
 		}
 	}
 }
+
+func TestACommandThatReachesASecretFileByAPatternOrALinkIsOfThatClass(t *testing.T) {
+	b := newBench(t, map[string]string{".env": "K=v\n", "a.txt": "", "sub/server.pem": "", "sub/b.txt": "", "ssh/.ssh/known": ""})
+	if err := os.Symlink(".env", b.abs("innocent.cfg")); err != nil {
+		t.Skip(err)
+	}
+	for line, want := range map[string]approval.Class{
+		"cat .e*": approval.ClassSecret, "cat .[e]nv": approval.ClassSecret, "cat ./.en?": approval.ClassSecret, "head -n1 <innocent.cfg": approval.ClassSecret,
+		"cat *.cfg": approval.ClassSecret, "tar c sub/*": approval.ClassSecret, "cat */*": approval.ClassSecret, "cat '" + b.abs("s*b") + "'/*.pem": approval.ClassSecret,
+		"cat ssh/.s*/known": approval.ClassSecret, "cat " + b.abs(".e") + "*": approval.ClassSecret,
+		"cat *.txt": approval.ClassExecute, "ls": approval.ClassExecute, "cat sub/*.txt": approval.ClassExecute, "go test ./...": approval.ClassExecute,
+		"echo [a": approval.ClassExecute, "ls ../*": approval.ClassExecute, "cat sub": approval.ClassExecute, "ls .ssh*": approval.ClassExecute,
+	} {
+		call, err := b.prepare("run", map[string]any{"command": line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := call.Presentation().Class; got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}

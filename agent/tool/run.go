@@ -53,7 +53,7 @@ func prepareRun(ctx context.Context, env Env, args runArgs) (Call, error) {
 		quiet = time.Duration(args.Quiet) * time.Second
 	}
 	class := approval.ClassExecute
-	if namesSecret(line) {
+	if namesSecret(line) || reachesSecret(ctx, env.Host, place.Abs, line) {
 		class = approval.ClassSecret
 	}
 	return &prepared{
