@@ -4,9 +4,12 @@ package interop
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -74,5 +77,64 @@ func TestAcpxReadsWithoutBeingAsked(t *testing.T) {
 	out, status := acpx(t, dir, "read a.txt", "--approve-reads", "--format", "quiet")
 	if status != 0 || !strings.Contains(out, "plain to see") {
 		t.Errorf("status %d, printed %q", status, out)
+	}
+}
+
+func TestAcpxCancelsACommandAndItsSessionGoesOn(t *testing.T) {
+	dir, home := folder(t, map[string]string{"a.txt": "plain to see\n"}), t.TempDir()
+	started := filepath.Join(dir, "started")
+	if err := syscall.Mkfifo(started, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	agent := strings.Join([]string{installed.wherry, "acp"}, " ")
+	run := func(args ...string) (string, error) {
+		all := append([]string{filepath.Join(installed.modules, "acpx", "dist", "cli.js"), "--agent", agent, "--cwd", dir, "--timeout", "30", "--approve-all", "--format", "quiet"}, args...)
+		out, errOut, err := tryProgram(t, dir, agentEnv(home), "", "node", all...)
+		if err != nil {
+			err = fmt.Errorf("acpx %v: %w: %s", args, err, errOut)
+		}
+		return string(out), err
+	}
+	if _, err := run("sessions", "new"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { // acpx keeps the agent for a while
+		if _, err := run("sessions", "close"); err != nil {
+			t.Error(err)
+		}
+	}()
+	sleep := uniqueSleep()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := run("prompt", "run echo up > started; "+sleep)
+		ended <- err
+	}()
+	up := make(chan error, 1)
+	go func() {
+		_, err := os.ReadFile(started) // until the command has opened it and written
+		up <- err
+	}()
+	select {
+	case err := <-up:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case err := <-ended:
+		if f, openErr := os.OpenFile(started, os.O_WRONLY|syscall.O_NONBLOCK, 0); openErr == nil { // lets the reader go
+			f.Close()
+		}
+		t.Fatalf("the prompt ended before its command began: %v", err)
+	}
+	if _, err := run("cancel"); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if left := processes(t, sleep); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+	if out, err := run("prompt", "read a.txt"); err != nil || !strings.Contains(out, "plain to see") {
+		t.Errorf("the session went on with %q, %v", out, err)
 	}
 }

@@ -39,16 +39,22 @@ func byFactory(t *testing.T, permissions, dir string, prompts ...string) factory
 	for _, problem := range officialSchema(t).check(wire) {
 		t.Errorf("against the official schema: %s", problem)
 	}
+	r.sent = sentUpdates(wire)
+	return r
+}
+
+// sentUpdates are the updates that the agent sent, in order.
+func sentUpdates(wire []wireLine) (sent []update) {
 	for _, line := range wire {
 		var m message
 		var params struct {
 			Update update `json:"update"`
 		}
 		if line.From == "agent" && json.Unmarshal([]byte(line.Line), &m) == nil && m.Method == "session/update" && json.Unmarshal(m.Params, &params) == nil {
-			r.sent = append(r.sent, params.Update)
+			sent = append(sent, params.Update)
 		}
 	}
-	return r
+	return sent
 }
 
 func TestAClientOfAnOlderSDKGetsTurnsEditsCommandsAndCancels(t *testing.T) {

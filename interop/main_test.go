@@ -20,6 +20,7 @@ type programs struct {
 	echoAgent   string // the example of our SDK
 	coderClient string
 	coderAgent  string
+	coderPlayer string // our program on the other Go SDK's client side
 	modules     string // node_modules
 	ts          string // folder of our TypeScript SDK programs
 	python      string // the interpreter that has the Python SDK
@@ -60,6 +61,7 @@ func install(dir string) (programs, error) {
 		echoAgent:   filepath.Join(dir, "echoagent"),
 		coderClient: filepath.Join(dir, "coder-client"),
 		coderAgent:  filepath.Join(dir, "coder-agent"),
+		coderPlayer: filepath.Join(dir, "coder-player"),
 		modules:     filepath.Join(here, "node_modules"),
 		ts:          filepath.Join(here, "ts"),
 		python:      filepath.Join(here, "..", ".cache", "python", "bin", "python"),
@@ -90,6 +92,9 @@ func install(dir string) (programs, error) {
 		if err := build("../bench", out, "github.com/coder/acp-go-sdk/example/"+pkg); err != nil {
 			return programs{}, err
 		}
+	}
+	if err := build("../bench", p.coderPlayer, "./coderclient"); err != nil {
+		return programs{}, err
 	}
 	return p, nil
 }

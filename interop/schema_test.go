@@ -14,24 +14,46 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// protocolSchema checks messages against the official schema of protocol version 1, stable features. It is stricter than
-// the schema in one thing: a member that the schema does not name is an error, outside _meta and open objects.
+// protocolSchema checks messages against the official schema of protocol version 1: its stable features, and of the others
+// those that wherry sends. It is stricter than the schema in one thing: a member that the schema does not name is an error,
+// outside _meta and open objects.
 type protocolSchema struct {
 	byRole map[string]*jsonschema.Schema // "params session/update", "result session/new", "error"
 }
 
+// sentUnstable are what wherry sends that the protocol has not made stable: a member of a definition, and the definition
+// that it refers to.
+var sentUnstable = []struct{ in, member, def string }{
+	{"SessionCapabilities", "fork", "SessionForkCapabilities"},
+	{"PromptResponse", "usage", "Usage"},
+}
+
+// readSchema reads a file of the official schema, and its definitions.
+func readSchema(t *testing.T, name string) (doc, defs map[string]any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(installed.modules, "@agentclientprotocol", "sdk", "schema", "v1", name))
+	if err != nil {
+		t.Fatalf("read the official schema: %v", err)
+	}
+	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatalf("read the official schema: %v", err)
+	}
+	doc = read.(map[string]any)
+	return doc, doc["$defs"].(map[string]any)
+}
+
 func officialSchema(t *testing.T) *protocolSchema {
 	t.Helper()
-	path := filepath.Join(installed.modules, "@agentclientprotocol", "sdk", "schema", "v1", "schema.json")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("read the official schema: %v", err)
+	doc, defs := readSchema(t, "schema.json")
+	_, more := readSchema(t, "schema.unstable.json")
+	for _, u := range sentUnstable {
+		member := more[u.in].(map[string]any)["properties"].(map[string]any)[u.member]
+		if member == nil || defs[u.def] != nil {
+			t.Fatalf("%s.%s is gone from the schema or has become stable", u.in, u.member)
+		}
+		defs[u.in].(map[string]any)["properties"].(map[string]any)[u.member], defs[u.def] = member, more[u.def]
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		t.Fatalf("read the official schema: %v", err)
-	}
-	defs := doc.(map[string]any)["$defs"].(map[string]any)
 	names := map[string]string{"error": "Error"} // role -> definition
 	for name, def := range defs {
 		def := def.(map[string]any)
@@ -49,13 +71,14 @@ func officialSchema(t *testing.T) *protocolSchema {
 	for role, name := range names {
 		whole[role] = map[string]any{"$ref": "#/$defs/" + name, "unevaluatedProperties": false}
 	}
-	doc.(map[string]any)["whole"] = whole
+	doc["whole"] = whole
 	compiler := jsonschema.NewCompiler()
 	if err := compiler.AddResource("acp.json", doc); err != nil {
 		t.Fatalf("load the official schema: %v", err)
 	}
 	s := &protocolSchema{byRole: map[string]*jsonschema.Schema{}}
 	for role := range whole {
+		var err error
 		pointer := strings.NewReplacer("~", "~0", "/", "~1", " ", "%20", "$", "%24").Replace(role)
 		if s.byRole[role], err = compiler.Compile("acp.json#/whole/" + pointer); err != nil {
 			t.Fatalf("compile the official schema for %s: %v", role, err)

@@ -83,7 +83,7 @@ func TestAnEditAllowedOnceShowsItsDiffFirstAndAsksAgainTheNextTime(t *testing.T)
 	})
 }
 
-func TestAnEditAllowedForTheSessionIsNotAskedAgainButACommandIs(t *testing.T) {
+func TestWhatIsAllowedForTheSessionIsNotAskedAgainAndOtherThingsAre(t *testing.T) {
 	withAndWithoutEditor(t, func(t *testing.T, editor bool) {
 		dir := folder(t, nil)
 		p := playWherry(
@@ -91,7 +91,9 @@ func TestAnEditAllowedForTheSessionIsNotAskedAgainButACommandIs(t *testing.T) {
 			step{Do: "new", Session: "s", Cwd: dir},
 			step{Do: "prompt", Session: "s", Text: "create one.txt: first", Answers: []string{"allow_always"}},
 			step{Do: "prompt", Session: "s", Text: "create two.txt: second"},
-			step{Do: "prompt", Session: "s", Text: "run echo out > three.txt", Answers: []string{"reject_once"}},
+			step{Do: "prompt", Session: "s", Text: "run echo out >> three.txt", Answers: []string{"allow_always"}},
+			step{Do: "prompt", Session: "s", Text: "run echo out >> three.txt"},
+			step{Do: "prompt", Session: "s", Text: "run echo out >> four.txt", Answers: []string{"reject_once"}},
 		)
 		second := p.Steps[2]
 		if len(second.Permissions) != 0 {
@@ -103,12 +105,15 @@ func TestAnEditAllowedForTheSessionIsNotAskedAgainButACommandIs(t *testing.T) {
 		if got, _ := onDisk(t, filepath.Join(dir, "two.txt")); strings.TrimSpace(got) != "second" {
 			t.Errorf("two.txt holds %q", got)
 		}
-		if asked := p.Steps[3].Permissions; len(asked) != 1 {
-			t.Errorf("the command was asked %d times, expected once", len(asked))
-		} else if asked[0].Request.offers("allow_always") {
-			t.Error("allow_always was offered for a command: it is for edits only")
+		for i, want := range map[int]int{3: 1, 4: 0, 5: 1} {
+			if asked := p.Steps[i].Permissions; len(asked) != want {
+				t.Errorf("step %d was asked %d times, expected %d", i, len(asked), want)
+			}
 		}
-		if _, there := onDisk(t, filepath.Join(dir, "three.txt")); there {
+		if got, _ := onDisk(t, filepath.Join(dir, "three.txt")); got != "out\nout\n" {
+			t.Errorf("three.txt holds %q", got)
+		}
+		if _, there := onDisk(t, filepath.Join(dir, "four.txt")); there {
 			t.Error("the refused command ran")
 		}
 	})
