@@ -25,6 +25,9 @@ const (
 // errNoSummary is an empty answer.
 var errNoSummary = errors.New("the model gave no summary")
 
+// errNothing is a conversation of which no model has got anything.
+var errNothing = errors.New("there is nothing to shorten yet")
+
 // makeRoom shortens the conversation when the next request would not leave room for an answer.
 func (t *turn) makeRoom(ctx context.Context, overhead int) error {
 	info := t.model.Info()
@@ -56,6 +59,7 @@ func (t *turn) compact(ctx context.Context, focus string, overhead int) (session
 		ended.Status = session.CompactionCancelled
 	case err != nil:
 		s.agent.log.Warn("shorten a conversation", "session", s.id, "error", err)
+		ended.Nothing = errors.Is(err, errNothing)
 		ended.Error = "The conversation could not be shortened: " + err.Error()
 	default:
 		ended.Status, ended.Summary, ended.Kept = session.CompactionCompleted, summary, t.kept()
@@ -96,7 +100,7 @@ func (t *turn) summarise(ctx context.Context, focus string, overhead int) (strin
 	}
 	messages := fit(session.Messages(t.s.snapshot()), info)
 	if len(messages) == 0 {
-		return "", errors.New("there is nothing to shorten yet")
+		return "", errNothing
 	}
 	if info.ContextWindow > 0 {
 		messages = newest(messages, info.ContextWindow-info.ContextWindow/roomShare-overhead)
@@ -109,28 +113,63 @@ func (t *turn) summarise(ctx context.Context, focus string, overhead int) (strin
 		ask += "\n\nThe plan as it stands:\n" + plan
 	}
 	messages = append(messages, model.Message{Role: model.RoleUser, Parts: []model.Part{model.Text{Text: ask}}})
-	var out strings.Builder
-	var usage model.Usage
 	req := model.Request{Messages: messages}
-	for event, err := range t.model.Stream(ctx, req) {
-		if err != nil {
-			return "", err
-		}
-		switch e := event.(type) {
-		case model.TextDelta:
-			out.WriteString(e.Text)
-		case model.Usage:
-			usage = e
-		}
+	text, usage, err := t.told(ctx, req)
+	if err == nil || usage != (model.Usage{}) || text != "" { // what failed was paid too
+		keep, done := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer done()
+		err = firstError(err, t.s.record(keep, t.account(usage, session.JobSummary, req, len(text))...))
 	}
-	if err := t.s.record(ctx, t.account(usage, session.JobSummary, req, out.Len())...); err != nil {
+	if err != nil {
 		return "", err
 	}
-	summary := strings.TrimSpace(out.String())
+	summary := strings.TrimSpace(text)
 	if summary == "" {
 		return "", errNoSummary
 	}
 	return summary, nil
+}
+
+// told sends a request whose answer is not for the person, and gives the answer, whole unless there is an
+// error. What the person waits for is told.
+func (t *turn) told(ctx context.Context, req model.Request) (text string, usage model.Usage, err error) {
+	in := t.send(ctx, req)
+	defer in.close()
+	var out strings.Builder
+	stopped, silence := false, false
+	for {
+		select {
+		case it, open := <-in.items:
+			switch {
+			case it.err != nil:
+				return out.String(), usage, it.err
+			case open:
+			case ctx.Err() != nil:
+				return out.String(), usage, context.Cause(ctx)
+			case !stopped:
+				return out.String(), usage, t.cut()
+			default:
+				return out.String(), usage, nil
+			}
+			switch e := it.event.(type) {
+			case model.TextDelta:
+				out.WriteString(e.Text)
+			case model.Usage:
+				usage = e
+			case model.Waiting:
+				err = t.tellWaiting(ctx, e)
+			case model.Stop:
+				stopped = true
+			}
+		case s := <-in.silent:
+			if !silence {
+				silence, err = true, t.tellSilence(ctx, s)
+			}
+		}
+		if err != nil {
+			return out.String(), usage, err
+		}
+	}
 }
 
 // newest drops messages from the front until the rest fits into so many tokens. What is left begins with a user's message, so

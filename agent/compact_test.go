@@ -3,7 +3,9 @@ package agent
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/wherry-acp/wherry/agent/model"
 	"github.com/wherry-acp/wherry/agent/session"
@@ -118,6 +120,84 @@ func TestACancelDuringASummaryEndsTheTurn(t *testing.T) {
 	}
 	if got := tell(t, r.session, "third question"); got.Err != nil || got.Reason != session.StopEndTurn {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhatASummaryWaitsForIsTold(t *testing.T) {
+	told := make(chan struct{})
+	waits := func(ctx context.Context, yield func(model.Event, error) bool) {
+		model.TellSilence(ctx)(model.Silence{For: 30 * time.Second, Until: time.Now()})
+		<-told
+		_ = yield(model.Waiting{Seconds: 20, Reason: "the provider is busy"}, nil) && yield(model.TextDelta{Text: "SUMMARY"}, nil) && yield(model.Stop{Reason: model.StopEnd}, nil)
+	}
+	r := newRig(t, nil, says("one"), waits)
+	tell(t, r.session, "first")
+	r.face.seen = make(chan session.Data)
+	shows := make(chan struct{})
+	go func() {
+		defer close(shows)
+		once := sync.OnceFunc(func() { close(told) })
+		for d := range r.face.seen {
+			if _, ok := d.(session.Notice); ok {
+				once()
+			}
+		}
+	}()
+	tell(t, r.session, "/compact")
+	close(r.face.seen)
+	<-shows
+	got := shown[session.Notice](r.face)
+	if len(got) != 2 || !strings.Contains(got[0].Text, "has sent nothing for 30 s") || got[1].Text != "the provider is busy. Trying again in 20 s." {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestASummaryWithoutItsEndIsNone(t *testing.T) {
+	half := func(_ context.Context, yield func(model.Event, error) bool) {
+		_ = yield(model.Usage{Input: 500, Output: 5}, nil) && yield(model.TextDelta{Text: "half a summ"}, nil)
+	}
+	r := newRig(t, nil, says("one"), half, says("two"))
+	tell(t, r.session, "first")
+	tell(t, r.session, "/compact")
+	tell(t, r.session, "second")
+	if got := said(r.model.requests()[2]); got[0] != "user: first" {
+		t.Errorf("%q", got)
+	}
+	if ended := stored[session.CompactionEnded](t, r); ended[0].Status != session.CompactionFailed || !strings.Contains(ended[0].Error, "before it was complete") {
+		t.Errorf("%+v", ended)
+	}
+	if spent := r.session.State().Spent; spent.Input != 500 {
+		t.Errorf("what it took is not counted: %+v", spent)
+	}
+}
+
+func TestWhatIsSaidDuringASummaryReachesTheModelWithTheNextRequest(t *testing.T) {
+	began, goOn := make(chan struct{}), make(chan struct{})
+	waits := func(_ context.Context, yield func(model.Event, error) bool) {
+		close(began)
+		<-goOn
+		_ = yield(model.TextDelta{Text: "SUMMARY"}, nil) && yield(model.Stop{Reason: model.StopEnd}, nil)
+	}
+	r := newRig(t, nil, filling("first answer", 9000), waits, says("second answer"))
+	windowed(r, 10_000)
+	steering(t, r)
+	tell(t, r.session, "first question")
+	first := enqueue(t.Context(), r.session, "second question")
+	<-began
+	second := enqueue(t.Context(), r.session, "but gently")
+	close(goOn)
+	if a, b := <-first, <-second; a.err != nil || b.err != nil || a.Reason != session.StopEndTurn || !b.Steered {
+		t.Fatalf("%+v\n%+v", a, b)
+	}
+	asked := r.model.requests()
+	if len(asked) != 3 {
+		t.Fatalf("%d requests", len(asked))
+	}
+	if got := said(asked[2]); !strings.Contains(got[0], "SUMMARY") || got[len(got)-1] != "user: second question but gently" {
+		t.Errorf("after the summary the model got %q", got)
+	}
+	if ended := stored[session.CompactionEnded](t, r); len(ended) != 1 || ended[0].Status != session.CompactionCompleted {
+		t.Errorf("%+v", ended)
 	}
 }
 

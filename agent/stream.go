@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -31,42 +30,8 @@ func (t *turn) ask(ctx context.Context, req model.Request) ([]session.CallReques
 	var usage model.Usage
 	var stop model.StopReason
 
-	silent := make(chan model.Silence, 1)
-	streamCtx, cancel := context.WithCancel(model.WithSilence(ctx, func(s model.Silence) {
-		select {
-		case silent <- s:
-		default: // one is enough
-		}
-	}))
-	type item struct {
-		event model.Event
-		err   error
-	}
-	items := make(chan item)
-	go func() {
-		defer close(items)
-		defer func() {
-			if p := recover(); p != nil {
-				t.s.agent.log.Error("panic in a model", "model", t.model.Info().ID(), "panic", p, "stack", string(debug.Stack()))
-				select {
-				case items <- item{err: errInside}:
-				case <-streamCtx.Done():
-				}
-			}
-		}()
-		for event, err := range t.model.Stream(streamCtx, req) {
-			select {
-			case items <- item{event, err}:
-			case <-streamCtx.Done():
-				return
-			}
-		}
-	}()
-	defer func() { // the stream is closed before anything else happens
-		cancel()
-		for range items {
-		}
-	}()
+	in := t.send(ctx, req)
+	defer in.close() // the stream is closed before anything else happens
 
 	tick := time.NewTicker(showEvery)
 	defer tick.Stop()
@@ -75,7 +40,7 @@ func (t *turn) ask(ctx context.Context, req model.Request) ([]session.CallReques
 read:
 	for {
 		select {
-		case it, open := <-items:
+		case it, open := <-in.items:
 			if !open {
 				break read
 			}
@@ -110,7 +75,7 @@ read:
 			if failed = w.save(ctx, time.Now()); failed != nil {
 				break read
 			}
-		case s := <-silent:
+		case s := <-in.silent:
 			if !told {
 				told, failed = true, t.tellSilence(ctx, s)
 			}
@@ -124,7 +89,7 @@ read:
 	case ctx.Err() != nil:
 		failed = context.Cause(ctx)
 	case stop == "":
-		failed = &model.Error{Kind: model.ErrCut, Provider: t.model.Info().Provider, Message: "the answer ended before it was complete"}
+		failed = t.cut()
 	}
 	var used []session.Data
 	if failed == nil || usage != (model.Usage{}) || said > 0 {

@@ -213,6 +213,9 @@ func (t *turn) loop(ctx context.Context) error {
 		if err := t.makeRoom(ctx, o.size); err != nil {
 			return err
 		}
+		if err := t.steer(ctx, s.queue.take()); err != nil { // said during the compaction
+			return err
+		}
 		request := func() ([]session.CallRequested, model.StopReason, error) {
 			messages := fit(session.Messages(s.snapshot()), m.Info())
 			return t.ask(ctx, model.Request{System: o.system, Messages: messages, Tools: o.specs, Thought: t.thought()})

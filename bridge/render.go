@@ -93,9 +93,7 @@ func (r *renderer) render(e session.Event, live bool) []acp.SessionUpdate {
 	case session.Notice:
 		return r.notice(d, live)
 	case session.CompactionStarted:
-		if r.client.compactions {
-			return []acp.SessionUpdate{acp.CompactionUpdate{CompactionID: acp.CompactionID(d.ID), Status: acp.CompactionInProgress}}
-		}
+		return r.compacting(d)
 	case session.CompactionEnded:
 		return r.compacted(d)
 	case session.CommandAnswered:
@@ -275,29 +273,6 @@ func (r *renderer) notice(d session.Notice, live bool) []acp.SessionUpdate {
 	}
 	return []acp.SessionUpdate{acp.AgentMessageChunk{
 		Content: acp.Text(d.Text + "\n\n"), MessageID: acp.MessageID(d.Message), Meta: meta(map[string]string{"notice": d.Severity}),
-	}}
-}
-
-// compacted shows the end of a compaction. A client that does not take compactions gets a message.
-func (r *renderer) compacted(d session.CompactionEnded) []acp.SessionUpdate {
-	u := acp.CompactionUpdate{CompactionID: acp.CompactionID(d.ID), Status: acp.CompactionCompleted}
-	text := "The conversation was summarised to make room. The model goes on from the summary."
-	switch d.Status {
-	case session.CompactionCompleted:
-		u.Summary = acp.PatchSet([]acp.ContentBlock{acp.Text(d.Summary)})
-	case session.CompactionFailed:
-		u.Status, u.Error, text = acp.CompactionFailed, acp.PatchSet(d.Error), d.Error
-	default:
-		u.Status, text = acp.CompactionCancelled, ""
-	}
-	switch {
-	case r.client.compactions:
-		return []acp.SessionUpdate{u}
-	case text == "":
-		return nil
-	}
-	return []acp.SessionUpdate{acp.AgentMessageChunk{
-		Content: acp.Text(text + "\n\n"), MessageID: acp.MessageID(d.ID), Meta: meta(map[string]string{"notice": "info"}),
 	}}
 }
 

@@ -107,7 +107,8 @@ type CompactionEnded struct {
 	Status  CompactionStatus `json:"status"`
 	Summary string           `json:"summary,omitzero"`
 	Kept    int64            `json:"kept,omitzero"`
-	Error   string           `json:"error,omitzero"` // a sentence for the person, when it failed
+	Error   string           `json:"error,omitzero"`   // a sentence for the person, when it failed
+	Nothing bool             `json:"nothing,omitzero"` // it failed because there was nothing to shorten
 	// Tokens is about how much of the context is used when it is completed, and Window how much the model takes; 0 when
 	// unknown.
 	Tokens int `json:"tokens,omitzero"`
