@@ -116,6 +116,14 @@ func TestACancelEndsTheTurnInEveryPhase(t *testing.T) {
 			},
 		},
 		{
+			name: "in a read that the editor does not answer", prompt: `[[call: view {"path":"a.txt"}]] [[text: never]]`, when: personAsked,
+			after: func(t *testing.T, r *rig) {
+				if n := len(r.client.questions()); n != 0 {
+					t.Errorf("%d permissions were asked for", n)
+				}
+			},
+		},
+		{
 			name: "in a permission", prompt: `[[call: create {"path":"a.txt","content":"x"}]]`, when: personAsked,
 			after: func(t *testing.T, r *rig) {
 				if _, err := os.Stat(filepath.Join(r.folder, "a.txt")); err == nil {
@@ -135,8 +143,12 @@ func TestACancelEndsTheTurnInEveryPhase(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := double(t)
-			r := connectAgent(t, hosted(t, server, model.Info{}, retry.Policy{}), t.TempDir(), acp.ClientOptions{})
 			asking := make(chan struct{}, 10)
+			var options acp.ClientOptions
+			if tt.name == "in a read that the editor does not answer" {
+				options.Files = hanging(asking)
+			}
+			r := connectAgent(t, hosted(t, server, model.Info{}, retry.Policy{}), t.TempDir(), options)
 			r.client.wait = func(ctx context.Context) {
 				asking <- struct{}{}
 				<-ctx.Done()
@@ -172,7 +184,22 @@ func TestACancelEndsTheTurnInEveryPhase(t *testing.T) {
 	}
 }
 
-// personAsked waits until the person is asked.
+// hanging is an editor that gives no answer about files, and says when it is asked.
+type hanging chan struct{}
+
+func (h hanging) ReadTextFile(ctx context.Context, _ acp.ReadTextFileRequest) (acp.ReadTextFileResponse, error) {
+	h <- struct{}{}
+	<-ctx.Done()
+	return acp.ReadTextFileResponse{}, ctx.Err()
+}
+
+func (h hanging) WriteTextFile(ctx context.Context, _ acp.WriteTextFileRequest) (acp.WriteTextFileResponse, error) {
+	h <- struct{}{}
+	<-ctx.Done()
+	return acp.WriteTextFileResponse{}, ctx.Err()
+}
+
+// personAsked waits until the person, or the editor, is asked.
 func personAsked(t *testing.T, r *rig, _ *modeltest.Server, _ *running) {
 	t.Helper()
 	select {

@@ -85,8 +85,8 @@ func (w *walker) rulesFor(p Path, dir bool) (rs rules, names []string, hidden bo
 
 // walk visits what is below the folder p, in the order of the paths.
 func (w *walker) walk(p Path, names []string, rs rules) error {
-	if w.ctx.Err() != nil {
-		return fmt.Errorf("%s: walk: %w", p.Show, context.Cause(w.ctx))
+	if err := w.ended(p); err != nil {
+		return err
 	}
 	entries, err := readDir(w.root, p, p.Show)
 	if err != nil {
@@ -98,6 +98,9 @@ func (w *walker) walk(p Path, names []string, rs rules) error {
 	})
 	path := append(slices.Clip(names), "")
 	for _, entry := range entries {
+		if err := w.ended(p); err != nil { // a folder may be large
+			return err
+		}
 		path[len(path)-1] = entry.Name()
 		kind := entry.Type()
 		if !kind.IsDir() && !kind.IsRegular() || rs.excluded(path, kind.IsDir()) {
@@ -113,6 +116,14 @@ func (w *walker) walk(p Path, names []string, rs rules) error {
 		}
 	}
 	return nil
+}
+
+// ended is the error of a walk whose context has ended.
+func (w *walker) ended(p Path) error {
+	if w.ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: walk: %w", p.Show, context.Cause(w.ctx))
 }
 
 // sortKey orders entries so that a depth-first walk gives paths in the order of their bytes.

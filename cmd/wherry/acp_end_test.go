@@ -92,6 +92,10 @@ func TestTheEndOfStdinEndsTheProgramInEveryPhase(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, prompt, until string }{
 		{"idle", "", ""},
+		{"in a question", `[[call: ask {\"questions\":[{\"question\":\"Which?\",\"options\":[{\"label\":\"a\"},{\"label\":\"b\"}]}]}]]`, "elicitation/create"},
+		{"in a read that the editor does not answer", `[[call: view {\"path\":\"a.txt\"}]]`, "fs/read_text_file"},
+		{"in a terminal of the editor", `[[call: run {\"command\":\"true\"}]]`, "terminal/wait_for_exit"},
+		{"in a summary", "/compact [[stall]]", `"in_progress"`},
 		{"in the middle of the answer", "[[text: well]][[stall]]", `"well"`},
 		{"in a permission", `[[call: create {\"path\":\"a.txt\",\"content\":\"x\"}]]`, "session/request_permission"},
 		{"in a command", `[[call: run {\"command\":\"echo $$ > pid; sleep 60 & echo begun; sleep 60\"}]]`, "begun"},
@@ -101,17 +105,44 @@ func TestTheEndOfStdinEndsTheProgramInEveryPhase(t *testing.T) {
 			server := modeltest.NewServer()
 			defer server.Close()
 			w := newWorld(t, "ANTHROPIC_BASE_URL="+server.URL, "ANTHROPIC_API_KEY=sk-ant-key", "WHERRY_MODEL=anthropic/x", "WHERRY_TITLES=prompt")
-			if tt.name == "in a command" {
+			offers := "{}"
+			switch tt.name {
+			case "in a command":
 				w.more = append(w.more, "WHERRY_MODE=auto")
+			case "in a terminal of the editor":
+				w.more = append(w.more, "WHERRY_MODE=auto")
+				offers = `{"terminal":true}`
+			case "in a question":
+				offers = `{"elicitation":{"form":{}}}`
+			case "in a read that the editor does not answer":
+				offers = `{"fs":{"readTextFile":true}}`
 			}
 			p := w.byHand(t)
-			p.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
+			p.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":%s}}`, offers)
 			p.until(`"id":1`)
 			p.send(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, w.folder)
 			_, id, _ := strings.Cut(p.until(`"id":2`), `"sessionId":"`)
 			id, _, _ = strings.Cut(id, `"`)
-			if tt.prompt != "" {
-				p.send(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"%s"}]}}`, id, tt.prompt)
+			say := func(number int, text string) {
+				p.send(`{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"%s"}]}}`, number, id, text)
+			}
+			switch {
+			case tt.name == "in a summary": // of something
+				say(3, "[[text: one]]")
+				p.until(`"id":3`)
+				say(4, tt.prompt)
+				p.until(tt.until)
+				if _, err := server.Await(t.Context(), 2); err != nil {
+					t.Fatal(err)
+				}
+			case tt.name == "in a terminal of the editor":
+				say(3, tt.prompt)
+				_, ask, _ := strings.Cut(p.until("terminal/create"), `"id":`)
+				ask, _, _ = strings.Cut(ask, ",")
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"terminalId":"t1"}}`, ask)
+				p.until(tt.until)
+			case tt.prompt != "":
+				say(3, tt.prompt)
 				p.until(tt.until)
 			}
 			p.ended()
