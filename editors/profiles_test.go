@@ -49,6 +49,6 @@ func bare() profile { return profile{} }
 // withEach runs a test as each kind of editor.
 func withEach(t *testing.T, test func(t *testing.T, p profile)) {
 	for name, p := range map[string]profile{"Zed": zed(), "JetBrains": jetbrains(), "bare": bare()} {
-		t.Run(name, func(t *testing.T) { test(t, p) })
+		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, p) })
 	}
 }

@@ -66,3 +66,21 @@ func TestWhatASessionCostsIsShownWhereThePriceIsKnown(t *testing.T) {
 		}
 	})
 }
+
+func TestTheAnswerOfATurnCountsItsTokens(t *testing.T) {
+	withEach(t, func(t *testing.T, p profile) {
+		d := sit(t, p, nil)
+		s := d.open()
+		result, err := s.Prompt(t.Context(), acp.Text(`[[usage 900 50]] [[call: plan {"entries":[{"content":"x"}]}]] [[usage 1000 60]] [[text: done]]`)).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, _ := result.Meta.Get("wherry")
+		if !strings.Contains(string(own), `"totalTokens":2010`) { // of all its requests
+			t.Errorf("the answer's _meta is %s", own)
+		}
+		if p.unstable && (result.UnstableUsage == nil || result.UnstableUsage.TotalTokens != 2010 || result.UnstableUsage.OutputTokens != 110) {
+			t.Errorf("the answer's usage is %+v", result.UnstableUsage)
+		}
+	})
+}
