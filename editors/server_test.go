@@ -5,6 +5,8 @@ package editors
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -19,6 +21,14 @@ import (
 const serverCommand = "tides-server"
 
 func serveTides() int {
+	if err := tidesServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func tidesServer() *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "tides", Version: "1"}, nil)
 	type place struct {
 		Place string `json:"place"`
@@ -27,11 +37,7 @@ func serveTides() int {
 		func(_ context.Context, _ *mcp.CallToolRequest, in place) (*mcp.CallToolResult, any, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Place + ": at noon, " + os.Getenv("TIDES_KEY")}}}, nil, nil
 		})
-	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+	return server
 }
 
 // tides is the server as an editor gives it.
@@ -71,6 +77,54 @@ func TestTheEditorsServersGiveTheModelTheirTools(t *testing.T) {
 		if _, updates := d.say(s, `[[anew]] [[call: `+name+` {"place":"Again"}]] [[result]]`); !strings.Contains(spoken(updates), "Again: at noon") {
 			t.Errorf("%s: after a restart the model got %q", p.info.Name, spoken(updates))
 		}
+	}
+}
+
+func TestServersElsewhereAreReachedByHTTPAndSSEWithTheirHeaders(t *testing.T) {
+	get := func(*http.Request) *mcp.Server { return tidesServer() }
+	for name, tt := range map[string]struct {
+		handler http.Handler
+		server  func(url string, headers []acp.HTTPHeader) acp.MCPServer
+	}{
+		"http": {mcp.NewStreamableHTTPHandler(get, nil), func(url string, headers []acp.HTTPHeader) acp.MCPServer {
+			return acp.MCPServerHTTP{Name: "tides", URL: url, Headers: headers}
+		}},
+		"sse": {mcp.NewSSEHandler(get, nil), func(url string, headers []acp.HTTPHeader) acp.MCPServer {
+			return acp.MCPServerSSE{Name: "tides", URL: url, Headers: headers}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Authorization") != "Bearer of-the-sea" {
+					http.Error(w, "who are you?", http.StatusUnauthorized)
+					return
+				}
+				tt.handler.ServeHTTP(w, r)
+			}))
+			t.Cleanup(elsewhere.CloseClientConnections)
+			p := jetbrains()
+			p.servers = []acp.MCPServer{tt.server(elsewhere.URL, []acp.HTTPHeader{{Name: "Authorization", Value: "Bearer of-the-sea"}})}
+			d := sit(t, p, nil)
+			s := d.open()
+			d.say(s, "[[text: hello]]")
+			tool := ""
+			for _, offered := range d.model.Last().Tools {
+				if strings.Contains(offered.Name, "tide") {
+					tool = offered.Name
+				}
+			}
+			_, updates := d.say(s, `[[call: `+tool+` {"place":"Wherry"}]] [[result]]`)
+			if text := spoken(updates); tool == "" || !strings.Contains(text, "Wherry: at noon") {
+				t.Errorf("the model was offered %q and got %q; told was %q", tool, text, noticed(s))
+			}
+			if strings.Contains(noticed(s)+d.wire.stderrText(), "of-the-sea") {
+				t.Error("a header is shown")
+			}
+			d.Close() // before the server: its streams are open
+			<-d.Done()
+			elsewhere.CloseClientConnections()
+			elsewhere.Close()
+		})
 	}
 }
 

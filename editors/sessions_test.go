@@ -43,7 +43,11 @@ func view(s *acp.Session) []string {
 	for _, e := range s.State().Entries(0) {
 		switch e := e.(type) {
 		case acp.MessageEntry:
-			all = append(all, string(rune('0'+e.Role))+" "+e.Text())
+			id := e.MessageID
+			if e.Role == acp.MessageUser {
+				id = "" // the editor that sent it has given it none
+			}
+			all = append(all, string(rune('0'+e.Role))+" "+string(id)+" "+e.Text())
 		case acp.ToolCallEntry:
 			line := string(e.Call.Kind) + " " + e.Call.Title + " " + string(e.Call.Status)
 			for _, d := range diffs(e.Call.Content) {
