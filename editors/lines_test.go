@@ -5,6 +5,7 @@ package editors
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os/exec"
 	"strings"
@@ -212,4 +213,19 @@ func TestAPromptWhileAnotherIsAnsweredIsTakenIntoItWhenThatIsChosen(t *testing.T
 func quotedNumber(v any) []byte {
 	b, _ := json.Marshal(v) // a number always marshals
 	return b
+}
+
+func TestHeadersInPlaceOfLinesAreRefusedAtOnce(t *testing.T) {
+	l, _ := speak(t)
+	l.write("Content-Length: 75\r\n\r\n" + `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
+	m := l.until(func(m map[string]any) bool { return m["error"] != nil })
+	if failure, _ := m["error"].(map[string]any); failure["code"] != float64(-32700) || !strings.Contains(fmt.Sprint(failure["message"]), "newline-delimited JSON expected") {
+		t.Errorf("answered was %v", m)
+	}
+	for l.out.Scan() {
+		t.Errorf("then it said %s", l.out.Text())
+	}
+	if err := l.cmd.Wait(); err == nil || !strings.Contains(l.stderr.String(), "newline-delimited JSON expected") {
+		t.Errorf("it ended with %v and said on stderr: %s", err, l.stderr.String())
+	}
 }
