@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/wherry-acp/wherry/acp"
+	"github.com/wherry-acp/wherry/agent"
 	"github.com/wherry-acp/wherry/agent/host"
+	"github.com/wherry-acp/wherry/agent/session"
 	"github.com/wherry-acp/wherry/bridge"
 )
 
@@ -31,6 +34,7 @@ func (c *acpCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, built.close()) }()
+	defer warm(env.ctx, built.agent)()
 	b := bridge.New(built.agent, host.LocalOptions{})
 	options := b.Options(built.protocol, implementation("wherry", "wherry"))
 	err = acp.ServeStdio(env.ctx, b, options)
@@ -38,6 +42,14 @@ func (c *acpCommand) Run(env *environment) (err error) {
 		err = nil // ended as it was told to
 	}
 	return errors.Join(err, closeSessions(env.ctx, b))
+}
+
+// warm opens the session store while the editor and wherry introduce themselves, so that the first session need not wait for
+// it. What is wrong with the store is told when it is needed. The function that is returned waits for the end.
+func warm(ctx context.Context, a *agent.Agent) (wait func()) {
+	var opening sync.WaitGroup
+	opening.Go(func() { _, _ = a.List(ctx, session.Filter{Limit: 1}) })
+	return opening.Wait
 }
 
 // closeWait bounds how long ending takes when the client is gone.
