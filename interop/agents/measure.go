@@ -23,16 +23,17 @@ const restAfter = 500 * time.Millisecond
 
 // figures are what one life of an agent took.
 type figures struct {
-	initialize, newSession, turn, stream time.Duration
-	rest, after                          float64 // memory in MB of a million bytes, of all its processes
-	left                                 int     // processes that were there a second after it was ended
+	first                                time.Duration // session/new in a home that was never used
+	initialize, newSession, turn, stream time.Duration // in one that was used once
+	rest, after                          float64       // memory in MB of a million bytes, of all its processes
+	left                                 int           // processes that were there a second after it was ended
 }
 
 // chunks is how many pieces of text the model streams in one turn.
 const chunks = 2000
 
-// measure has the agents live so many times, taking turns, each time in a fresh home, and prints the medians. The first
-// life warms the disk's cache and does not count.
+// measure has the agents live so many times, taking turns, each time in a home of its own, and prints the medians. The
+// first life warms the disk's cache and does not count.
 func (p places) measure(ctx context.Context, agents []agent, runs int, out io.Writer) error {
 	all := make([][]figures, len(agents))
 	for n := range runs + 1 {
@@ -46,25 +47,26 @@ func (p places) measure(ctx context.Context, agents []agent, runs int, out io.Wr
 			}
 		}
 	}
-	fmt.Fprintf(out, "Coding agents with the same double of a model, medians of %d lives taking turns, each in a fresh home\n\n", runs)
+	fmt.Fprintf(out, "Coding agents with the same double of a model, medians of %d lives taking turns\n\n", runs)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tinitialize\tsession/new\tturn with a call\t2,000 chunks\tat rest\tafter\tleft behind\t")
-	fmt.Fprintln(w, "\tms\tms\tms\tms\tMB\tMB\tprocesses\t")
+	fmt.Fprintln(w, "\tinitialize\tsession/new\tfirst one\tturn with a call\t2,000 chunks\tat rest\tafter\tleft behind\t")
+	fmt.Fprintln(w, "\tms\tms\tms\tms\tms\tMB\tMB\tprocesses\t")
 	for i, a := range agents {
 		ms := func(of func(figures) time.Duration) string {
 			return fmt.Sprintf("%.1f", middle(all[i], func(f figures) float64 { return float64(of(f).Microseconds()) / 1e3 }))
 		}
 		mb := func(of func(figures) float64) string { return fmt.Sprintf("%.1f", middle(all[i], of)) }
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f\t\n", a.name,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f\t\n", a.name,
 			ms(func(f figures) time.Duration { return f.initialize }), ms(func(f figures) time.Duration { return f.newSession }),
-			ms(func(f figures) time.Duration { return f.turn }), ms(func(f figures) time.Duration { return f.stream }),
+			ms(func(f figures) time.Duration { return f.first }), ms(func(f figures) time.Duration { return f.turn }), ms(func(f figures) time.Duration { return f.stream }),
 			mb(func(f figures) float64 { return f.rest }), mb(func(f figures) float64 { return f.after }),
 			middle(all[i], func(f figures) float64 { return float64(f.left) }))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(out, "\ninitialize: from the start of the program to its answer. The turn runs echo after a permission. Memory: the sum of the\n"+
+	_, err := fmt.Fprintln(out, "\ninitialize: from the start of the program to its answer. first one: in a home that was never used; the rest in\n"+
+		"one that was used once. The turn runs echo after a permission. Memory: the sum of the\n"+
 		"proportional set sizes of all its processes, after initialize and session/new, and after both turns.")
 	return err
 }
@@ -79,7 +81,7 @@ func middle(all []figures, of func(figures) float64) float64 {
 	return values[len(values)/2]
 }
 
-// life starts an agent, plays two turns, and ends it.
+// life starts an agent, opens a session and ends it; and once more, with two turns.
 func (p places) life(ctx context.Context, a agent) (f figures, err error) {
 	r := &run{agent: a, report: report{name: a.name, survey: look(nil)}}
 	if r.line, r.modules, err = p.command(ctx, a); err != nil {
@@ -89,6 +91,16 @@ func (p places) life(ctx context.Context, a agent) (f figures, err error) {
 		return f, err
 	}
 	defer r.cleanUp()
+	if err := r.start(ctx); err != nil {
+		return f, err
+	}
+	if err := r.newSession(ctx); err != nil {
+		return f, err
+	}
+	f.first = r.report.newSession
+	if err := r.exit(); err != nil {
+		return f, fmt.Errorf("after the first session: %w", err)
+	}
 	began := time.Now()
 	if err := r.start(ctx); err != nil {
 		return f, err
