@@ -183,8 +183,12 @@ func TestSessionsThatWorkAtTheSameTimeDoNotMix(t *testing.T) {
 	d := sit(t, zed(), nil)
 	names := []string{"ada", "bob", "cyd", "dan", "eve", "flo", "gus", "hal"}
 	turns := map[string]*acp.Turn{}
+	folders, of := map[string]string{}, map[string]string{} // by name; names by session
 	for _, name := range names {
-		turns[name] = d.openIn(realFolder(t)).Prompt(t.Context(), acp.Text(
+		folders[name] = realFolder(t)
+		s := d.openIn(folders[name])
+		of[string(s.ID())] = name
+		turns[name] = s.Prompt(t.Context(), acp.Text(
 			`[[slow 2ms]] [[chunks 20 8]] [[call: run {"command":"echo `+name+`-ran; pwd"}]] [[text: `+name+`-said]] [[result]]`))
 	}
 	for _, name := range names {
@@ -201,6 +205,59 @@ func TestSessionsThatWorkAtTheSameTimeDoNotMix(t *testing.T) {
 			if got := strings.Contains(text.String(), other+"-said") && strings.Contains(text.String(), other+"-ran"); got != (other == name) {
 				t.Errorf("the session of %s: %v that it says what %s said: %q", name, got, other, text.String())
 			}
+		}
+	}
+	foreign := func(name, text string) string {
+		for _, other := range names {
+			if other != name && (strings.Contains(text, other+"-") || strings.Contains(text, folders[other])) {
+				return other
+			}
+		}
+		return ""
+	}
+	updates := map[string]int{}
+	for _, f := range d.wire.fromAgent() {
+		if f.Method == "" {
+			continue
+		}
+		name, known := of[f.Params.SessionID]
+		if !known {
+			t.Errorf("a %s names the session %q", f.Method, f.Params.SessionID)
+		}
+		updates[name]++
+		for member, value := range f.Params.Update {
+			if other := foreign(name, string(value)); other != "" {
+				t.Errorf("an update of %s has %s of %s: %s", name, member, other, value)
+			}
+		}
+	}
+	for _, q := range d.questions() {
+		if other := foreign(of[string(q.SessionID)], q.ToolCall.Title+string(q.ToolCall.RawInput)+shown(acp.ToolCall{Content: q.ToolCall.Content})); other != "" {
+			t.Errorf("%s was asked about what %s does", of[string(q.SessionID)], other)
+		}
+	}
+	for _, started := range d.started {
+		if name := of[string(started.SessionID)]; started.Cwd != folders[name] || foreign(name, strings.Join(started.Args, " ")) != "" {
+			t.Errorf("a terminal of %s runs %q in %s", name, started.Args, started.Cwd)
+		}
+	}
+	if len(d.started) != len(names) {
+		t.Errorf("%d terminals were started", len(d.started))
+	}
+	for _, req := range d.model.Requests() {
+		var own []string
+		for _, name := range names {
+			if strings.Contains(string(req.Body), name+"-said") || strings.Contains(string(req.Body), folders[name]) {
+				own = append(own, name)
+			}
+		}
+		if len(own) != 1 {
+			t.Errorf("a request to the model holds what is of %q", own)
+		}
+	}
+	for _, name := range names {
+		if updates[name] < 10 {
+			t.Errorf("%s got %d updates", name, updates[name])
 		}
 	}
 }

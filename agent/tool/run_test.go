@@ -175,3 +175,28 @@ func TestViewOfANamedPipeOrAMissingFileDoesNotHang(t *testing.T) {
 		t.Errorf("%+v", result)
 	}
 }
+
+func TestEveryCommandThatOnlyLooksHarmlessIsAskedFor(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "x\n"})
+	for _, line := range []string{
+		"ls", "cat f", "cat $HOME/x", "cat ~/.ssh/id", "rg --pre=./x.sh x", "LD_PRELOAD=./x.so cat f", "sed -n w f", "sed -n 'w out' f", "find . -exec rm {} ;",
+		"cat <<E\nx\nE", "sort -o out f", "git -c core.pager=./x.sh log", "tar --to-command=./x.sh -xf a.tar", "awk 'BEGIN{system(\"id\")}'",
+		"cat f > out", "echo $(id)", "echo `id`", "cat f; rm f", "cat f & rm f", "cat f | sh",
+	} {
+		call, err := b.prepare("run", map[string]any{"command": line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := call.Presentation()
+		if p.Command == nil || p.Command.Line != line {
+			t.Errorf("%s: shown is %+v", line, p.Command)
+		}
+		for _, mode := range []approval.Mode{approval.ModeAsk, approval.ModeEdits} {
+			policy := approval.Policy{Mode: mode, SessionEdits: true, Commands: []approval.Command{{Line: line + " ", Dir: b.dir}, {Line: line, Dir: b.abs("sub")}}}
+			d := policy.Decide(approval.Subject{Tool: "run", Class: p.Class, Command: approval.Command{Line: line, Dir: b.dir}})
+			if d.Verdict != approval.Ask {
+				t.Errorf("%s: in mode %s the verdict is %v", line, mode, d)
+			}
+		}
+	}
+}
