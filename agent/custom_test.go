@@ -142,3 +142,25 @@ func TestACommandsModeMakesItsTurnStricterAndNoOther(t *testing.T) {
 		}
 	}
 }
+
+func TestTryingACommandAgainKeepsTheModeThatItAsksFor(t *testing.T) {
+	ran := 0
+	edit := fakeTool{spec: tool.Spec{Name: "edit"}, class: approval.ClassEdit, run: func(context.Context, tool.Output) tool.Result {
+		ran++
+		return tool.Result{Text: "edited"}
+	}}
+	var f folderOf
+	f.put("look", "---\nmode: off\n---\nOnly look.")
+	r := newRigOn(t, newStore(t), Options{Tools: []tool.Tool{edit}, Commands: f.read, DefaultMode: approval.ModeAuto},
+		breaks("", model.ErrServer), breaks("", model.ErrServer), calls(call("1", "edit", "{}")), says("done"))
+	r.turn(t, t.Context(), "/look")
+	f.files = nil // what holds is what was said then
+	r.turn(t, t.Context(), "/retry")
+	r.turn(t, t.Context(), "/retry")
+	if ran != 0 {
+		t.Errorf("a command in mode off edited %d times when it was tried again", ran)
+	}
+	if done := shown[session.CallDone](r.face); len(done) != 1 || done[0].Status != session.CallRefused {
+		t.Errorf("the call ended as %+v", done)
+	}
+}

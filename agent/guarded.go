@@ -66,7 +66,7 @@ func (g guarded) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 // restore puts personal data back into the arguments of a call that stays on this machine. One with the placeholder of a
 // secret is left as it is: it will be refused.
 func (g guarded) restore(c model.ToolCall) model.ToolCall {
-	if g.session.serverTool(c.Name) { // a server may send them anywhere
+	if !g.session.ownTool(c.Name) { // a server may send them anywhere
 		return c
 	}
 	if args, err := g.session.guard.Arguments(c.Args); err == nil {

@@ -132,3 +132,20 @@ func TestTheEmbeddedModelGetsEverythingAsItIs(t *testing.T) {
 		t.Errorf("requests: %+v", got)
 	}
 }
+
+func TestPersonalDataIsPutBackOnlyForTheAgentsOwnTools(t *testing.T) {
+	note := fakeTool{spec: tool.Spec{Name: "note"}, class: approval.ClassNote}
+	r := newRigOn(t, newStore(t), Options{Tools: []tool.Tool{note}, Privacy: guard.Policy{PII: guard.PIIRedact}})
+	r.model.steps = []step{
+		func(ctx context.Context, yield func(model.Event, error) bool) {
+			args := `{"to":"` + placeholder(r, "EMAIL") + `"}`
+			calls(call("a", "note", args), call("b", "gone__send", args))(ctx, yield) // a server may be away while the model speaks
+		},
+		says("done"),
+	}
+	r.turn(t, t.Context(), "write to ada@lovelace.org")
+	requested := stored[session.CallRequested](t, r)
+	if len(requested) != 2 || !strings.Contains(string(requested[0].Args), "ada@lovelace.org") || strings.Contains(string(requested[1].Args), "ada@lovelace.org") {
+		t.Errorf("the calls got %s and %s", requested[0].Args, requested[1].Args)
+	}
+}

@@ -87,10 +87,9 @@ func (s *Session) tools() []tool.Tool {
 	return all
 }
 
-// serverTool tells whether a tool of this name is a server's.
-func (s *Session) serverTool(name string) bool {
-	set := s.servers.now()
-	return set != nil && slices.ContainsFunc(set.Tools(), func(t tool.Tool) bool { return t.Spec().Name == name })
+// ownTool tells whether a tool of this name is the agent's. Servers are not asked which are theirs: they come and go.
+func (s *Session) ownTool(name string) bool {
+	return slices.ContainsFunc(s.agent.opts.Tools, func(t tool.Tool) bool { return t.Spec().Name == name })
 }
 
 // downServers are those that cannot be used, for the model to know.

@@ -42,14 +42,15 @@ func failure(err error) (text string, kind model.ErrorKind) {
 	return text, me.Kind
 }
 
-// unanswered tells that the last prompt which a model got was not answered to its end, or why it is not to be tried again.
-func (s *Session) unanswered() (why string, ok bool) {
+// unanswered finds the turn whose prompt was the last that a model got and was not answered to its end, or tells why it is
+// not to be tried again.
+func (s *Session) unanswered() (turn session.TurnStarted, why string, ok bool) {
 	events := s.snapshot()
 	var ended *session.TurnEnded
 	for i := len(events) - 1; i >= 0; i-- {
 		switch d := events[i].Data.(type) {
 		case session.Cleared:
-			return "There is nothing to try again: the conversation begins anew.", false
+			return turn, "There is nothing to try again: the conversation begins anew.", false
 		case session.TurnEnded:
 			ended = &d
 		case session.TurnStarted:
@@ -57,16 +58,16 @@ func (s *Session) unanswered() (why string, ok bool) {
 				continue // the command that asks, or another one that no model got
 			}
 			if ended != nil && (ended.Reason == session.StopEndTurn || ended.Reason == session.StopRefusal) {
-				return "There is nothing to try again: the last prompt was answered. Say it once more, or in other words.", false
+				return turn, "There is nothing to try again: the last prompt was answered. Say it once more, or in other words.", false
 			}
-			return "", true
+			return d, "", true
 		}
 	}
-	return "There is nothing to try again: there was no prompt yet.", false
+	return turn, "There is nothing to try again: there was no prompt yet.", false
 }
 
 // cannotRetry answers the command where there is nothing to try again.
 func cannotRetry(_ context.Context, t *turn, _ string) (string, error) {
-	why, _ := t.s.unanswered()
+	_, why, _ := t.s.unanswered()
 	return why, nil
 }

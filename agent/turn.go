@@ -51,10 +51,12 @@ func (s *Session) runTurn(ctx context.Context, prompt []session.Block) (TurnResu
 	if c, args, ok := s.commandOf(prompt); ok {
 		t.command, t.args, started.Command = c, args, c.Name
 		if c.Name == retryCommand {
-			if _, started.Again = s.unanswered(); started.Again {
-				t.command.answer = nil // the model answers
+			var before session.TurnStarted
+			if before, _, started.Again = s.unanswered(); started.Again {
+				t.command.answer, t.command.mode = nil, before.Mode // the model answers
 			}
 		}
+		started.Mode = t.command.mode
 		if c.prompt != nil {
 			started.Sent = append([]session.Block{{Type: session.BlockText, Text: c.prompt(args)}}, prompt[1:]...)
 		}

@@ -72,6 +72,8 @@ type TurnStarted struct {
 	Sent []Block `json:"sent,omitzero"`
 	// Again says that the turn goes on with the prompt before, which was not answered to its end.
 	Again bool `json:"again,omitzero"`
+	// Mode is the mode that the command asks for where it is stricter than the session's; empty for none.
+	Mode approval.Mode `json:"mode,omitzero"`
 }
 
 // Steered is a prompt that was taken into the turn that was running.

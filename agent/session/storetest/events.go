@@ -67,7 +67,7 @@ func everything() []session.Data {
 			{Type: session.BlockText, Text: "hello\r\n\t\"quoted\" <b>&"},
 			{Type: session.BlockImage, MIMEType: "image/png", Data: []byte{0, 1, 255}},
 			{Type: session.BlockLink, URI: "file:///a%20b", Name: "a b"},
-		}, Command: "review", Sent: []session.Block{{Type: session.BlockText, Text: "look"}}},
+		}, Command: "review", Sent: []session.Block{{Type: session.BlockText, Text: "look"}}, Mode: approval.ModeOff},
 		session.Attached{
 			Message: "msg_1", Blocks: []session.Block{{Type: session.BlockFile, URI: "file:///a%20b", Text: "x", Lines: "1-2 of 3"}},
 			Views: map[string]tool.View{"/a b": {Version: version}},
