@@ -3,6 +3,7 @@
 package editors
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -29,6 +30,7 @@ type desk struct {
 	model   *modeltest.Server
 	key     string // of the provider, in the environment
 	titles  string // how sessions are titled
+	dir     string // that wherry is started in; home when empty
 	wire    *wire
 
 	mu      sync.Mutex
@@ -121,7 +123,7 @@ func (d *desk) start() {
 		options.Elicitation = editorForms{d}
 	}
 	cmd := exec.Command(wherry, "acp")
-	cmd.Dir, cmd.Env = d.home, d.environment()
+	cmd.Dir, cmd.Env = cmp.Or(d.dir, d.home), d.environment()
 	agent, err := acp.Spawn(d.t.Context(), cmd, options)
 	if err != nil {
 		d.t.Fatalf("start wherry: %v", err)

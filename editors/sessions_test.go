@@ -5,6 +5,7 @@ package editors
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,8 @@ func TestASessionIsTitledByItsFirstPromptAndListed(t *testing.T) {
 		if title := s.State().Title(); title != "Where is the ferry? [[text: here]]" {
 			t.Errorf("the title is %q", title)
 		}
-		d.restart() // what is listed does not depend on who is running
+		d.dir = d.folder // what is listed depends neither on who is running nor on where it was started
+		d.restart()
 		list, err := d.ListSessions(t.Context(), acp.ListSessionsRequest{Cwd: d.folder})
 		if err != nil || len(list.Sessions) != 1 {
 			t.Fatalf("%d sessions, %v", len(list.Sessions), err)
@@ -33,6 +35,11 @@ func TestASessionIsTitledByItsFirstPromptAndListed(t *testing.T) {
 		all, err := d.ListSessions(t.Context(), acp.ListSessionsRequest{})
 		if err != nil || len(all.Sessions) != 2 {
 			t.Errorf("without a folder %d sessions are listed, %v", len(all.Sessions), err)
+		}
+		for _, info := range all.Sessions {
+			if !filepath.IsAbs(info.Cwd) {
+				t.Errorf("the folder of %s is %q", info.SessionID, info.Cwd)
+			}
 		}
 	})
 }
