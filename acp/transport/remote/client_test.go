@@ -419,3 +419,47 @@ func TestAWebSocketThatIsRefusedSaysHow(t *testing.T) {
 		t.Error("a URL without host was taken")
 	}
 }
+
+func TestTheAnswerOfALoadIsHandedOnAfterTheUpdatesThatItOvertook(t *testing.T) {
+	load := `{"jsonrpc":"2.0","id":1,"method":"session/load","params":{"sessionId":"s"}}`
+	posted, answered := make(chan struct{}), make(chan struct{})
+	var f *fakeServer
+	f = fake(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
+		switch {
+		case body == load:
+			w.WriteHeader(202)
+			close(posted)
+		case r.Method == "GET" && r.Header.Get("Acp-Session-Id") == "s":
+			w.WriteHeader(200)
+			_ = http.NewResponseController(w).Flush()
+			<-answered // the answer is on the wire before the first update
+			for n := range 5 {
+				_, _ = fmt.Fprintf(w, "data: {\"method\":\"session/update\",\"n\":%d}\n\n", n)
+				_ = http.NewResponseController(w).Flush()
+			}
+			f.stream(w, r)
+		case r.Method == "GET":
+			<-posted
+			w.WriteHeader(200)
+			_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n")
+			_ = http.NewResponseController(w).Flush()
+			close(answered)
+			f.stream(w, r)
+		default:
+			return false
+		}
+		return true
+	})
+	tr := begun(t, f, &remote.DialOptions{Settle: 500 * time.Millisecond})
+	if err := tr.Write(t.Context(), []byte(load)); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 5 {
+		if got := read(t, tr); !strings.Contains(got, fmt.Sprintf(`"n":%d}`, n)) {
+			t.Errorf("message %d is %s", n, got)
+		}
+	}
+	if got := read(t, tr); !strings.Contains(got, `"id":1`) {
+		t.Errorf("the last message is %s", got)
+	}
+}
