@@ -323,7 +323,7 @@ func unquote(quoted jsontext.Value) []byte {
 
 // headOf guesses the id and the shape of a message from its first bytes.
 func headOf(head []byte) (id jsontext.Value, response, ok bool) {
-	dec := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true))
+	dec := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if dec.PeekKind() != '{' {
 		return nil, false, false
 	}
@@ -351,7 +351,7 @@ func headOf(head []byte) (id jsontext.Value, response, ok bool) {
 			id = value.Clone()
 		}
 	}
-	if id == nil || (!method && !response) {
+	if id == nil || !id.IsValid() || (!method && !response) {
 		return nil, false, false
 	}
 	return id, response, true

@@ -28,7 +28,12 @@ func TestUnusableMessagesAreAnsweredOnceAndTheConnectionLives(t *testing.T) {
 		{"not JSON", `hello`, `"id":null,"error":{"code":-32700`},
 		{"cut JSON", `{"jsonrpc":"2.0","id":1`, `"id":null,"error":{"code":-32700`},
 		{"two values", `{"jsonrpc":"2.0","id":1,"method":"m"} {}`, `"id":null,"error":{"code":-32700`},
-		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", `"id":null,"error":{"code":-32700`},
+		{"invalid UTF-8 in the method", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", `"id":1,"error":{"code":-32700`},
+		{"invalid UTF-8 in the params", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":[\"a\xffb\"]}", `"id":1,"error":{"code":-32700,"message":"Parse error: a string in it is not valid Unicode`},
+		{"half a surrogate pair", `{"jsonrpc":"2.0","id":1,"method":"m","params":["a\ud83d"]}`, `"id":1,"error":{"code":-32700,"message":"Parse error: a string in it is not valid Unicode`},
+		{"half a surrogate pair before the id", `{"jsonrpc":"2.0","method":"m","params":["a\ud83d"],"id":1}`, `"id":1,"error":{"code":-32700`},
+		{"invalid UTF-8 in the id", "{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"m\"}", `"id":null,"error":{"code":-32700`},
+		{"invalid UTF-8 in what is not JSON", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"", `"id":null,"error":{"code":-32700`},
 		{"array", `[{"jsonrpc":"2.0","id":1,"method":"m"},{"jsonrpc":"2.0","id":2,"method":"m"}]`, `"id":null,"error":{"code":-32600`},
 		{"empty array", `[]`, `"id":null,"error":{"code":-32600`},
 		{"number", `42`, `"id":null,"error":{"code":-32600`},
@@ -308,6 +313,21 @@ func TestAnAnswerOverTheLimitFailsItsCall(t *testing.T) {
 	w.send(`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 5000) + `"}`)
 	err := <-failed
 	if large, ok := errors.AsType[*transport.MessageTooLargeError](err); !ok || large.Size < 5000 || !strings.Contains(err.Error(), "ask") {
+		t.Errorf("call: %v", err)
+	}
+}
+
+func TestAnAnswerThatIsNotUnicodeFailsItsCallAtOnce(t *testing.T) {
+	ta, tb := transport.Pipe()
+	c := New(ta, &funcs{}, nil)
+	c.Start(t.Context())
+	defer end(t, c)
+	w := &wire{t, tb}
+	failed := make(chan error, 1)
+	go func() { _, err := c.Call(t.Context(), "ask", nil, nil); failed <- err }()
+	w.want(`"ask"`)
+	w.send(`{"jsonrpc":"2.0","id":1,"result":{"content":"one\ud800"}}`)
+	if err := <-failed; !errors.Is(err, ErrInvalidResponse) || !strings.Contains(err.Error(), "not valid Unicode") {
 		t.Errorf("call: %v", err)
 	}
 }

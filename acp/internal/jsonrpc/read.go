@@ -58,6 +58,11 @@ func (c *Conn) dispatch(r *reader, line []byte) bool {
 			c.fail(ErrHeaderFraming, false)
 			return false
 		}
+		if jsontext.Value(line).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+			c.garbage(line, errNotUnicode.Error())
+			c.unread(line, &Error{Code: CodeParseError, Message: "Parse error: " + errNotUnicode.Error()}, errNotUnicode)
+			return true
+		}
 		c.garbage(line, "not JSON")
 		c.complain(&Error{Code: CodeParseError, Message: "Parse error"})
 		return true
@@ -151,15 +156,24 @@ func (c *Conn) notify(method string, params []byte) {
 	c.h.Notification(c.notifyCtx, method, params)
 }
 
+// errNotUnicode is what is wrong with a message that is JSON but for a character, such as the half of one that is left where
+// a program cut a text in the middle.
+var errNotUnicode = errors.New("a string in it is not valid Unicode (a byte that is not UTF-8, or half of a surrogate pair)")
+
 // tooLarge deals with a message that the transport has skipped.
 func (c *Conn) tooLarge(large *transport.MessageTooLargeError) {
 	c.garbage(large.Head, large.Error())
-	e := &Error{
+	c.unread(large.Head, &Error{
 		Code:    CodeInvalidRequest,
 		Message: "Invalid request: " + large.Error(),
 		Data:    jsontext.Value(fmt.Sprintf(`{"size":%d,"limit":%d}`, large.Size, large.Limit)),
-	}
-	raw, response, ok := headOf(large.Head)
+	}, large)
+}
+
+// unread deals with a message that cannot be taken in although its head tells what it is for: a request is answered with e,
+// and the call that an answer is for ends with cause.
+func (c *Conn) unread(head []byte, e *Error, cause error) {
+	raw, response, ok := headOf(head)
 	if !ok {
 		c.complain(e)
 		return
@@ -171,7 +185,7 @@ func (c *Conn) tooLarge(large *transport.MessageTooLargeError) {
 			delete(c.calls, id)
 			c.mu.Unlock()
 			if call != nil {
-				call.answerErr = fmt.Errorf("%s: %w: %w", call.method, ErrInvalidResponse, large)
+				call.answerErr = fmt.Errorf("%s: %w: %w", call.method, ErrInvalidResponse, cause)
 				if call.Direct || !c.in.barrier(call.Key, call) {
 					call.deliver()
 				}
