@@ -136,6 +136,9 @@ func (c *call) why(ctx context.Context, conn *connection, err error) string {
 	} else if answer := answered(err); answer != nil {
 		return fmt.Sprintf("Refused by %s: %s (error %d)", server, answer.Message, answer.Code)
 	}
+	if form := malformed(err); form != "" {
+		return "The call of " + server + " was made, but " + form
+	}
 	return fmt.Sprintf("The call of %s failed: %v", server, err)
 }
 

@@ -77,7 +77,7 @@ func (s *server) connect(ctx context.Context) (*connection, []*sdk.Tool, error) 
 		err = errors.New("it ended before it had answered")
 	}
 	c.close()
-	return nil, nil, &failure{reason: err.Error() + c.exit(), detail: c.lastWords()}
+	return nil, nil, &failure{reason: reason(err) + c.exit(), detail: c.lastWords()}
 }
 
 // failure is why a server does not work: a sentence, and what the server itself said last.

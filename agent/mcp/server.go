@@ -140,7 +140,7 @@ func (s *server) end(ctx context.Context, r *run, conn *connection) {
 
 // sayFailure takes the secrets out of a failure.
 func (s *server) sayFailure(err error) *failure {
-	f := &failure{reason: err.Error()}
+	f := &failure{reason: reason(err)}
 	if given := new(failure); errors.As(err, &given) {
 		f = &failure{reason: given.reason, detail: given.detail}
 	}
