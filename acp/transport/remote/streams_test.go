@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -345,5 +346,25 @@ func TestWhatTheAgentSentLastIsDeliveredAfterItHasGone(t *testing.T) {
 	}
 	if got := stream.next(); got != "" {
 		t.Errorf("then came %q", got)
+	}
+}
+
+func TestAServersTimeoutsForRequestsDoNotEndItsStreams(t *testing.T) {
+	out, in := make(chan *fed, 1), make(chan string, 9)
+	s := startOn(t, serveFed(out, in), nil, func(ts *httptest.Server) {
+		ts.Config.ReadTimeout, ts.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
+		ts.Start()
+	})
+	id := s.initialize(t)
+	f := <-out
+	stream := s.events(t, id, "")
+	select {
+	case <-f.gone:
+		t.Fatal("the connection ended")
+	case <-time.After(300 * time.Millisecond):
+	}
+	f.write(t, `{"jsonrpc":"2.0","method":"_late"}`)
+	if got := stream.next(); !strings.Contains(got, "_late") {
+		t.Errorf("got %q", got)
 	}
 }
