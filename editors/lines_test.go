@@ -28,6 +28,12 @@ type lines struct {
 // speak starts wherry and leaves the talking to the test.
 func speak(t *testing.T) (*lines, *desk) {
 	t.Helper()
+	return speakWith(t, (*desk).environment)
+}
+
+// speakWith is speak with another environment.
+func speakWith(t *testing.T, environment func(*desk) []string) (*lines, *desk) {
+	t.Helper()
 	model, err := modeltest.Listen(modeltest.Options{NeedTools: true, Key: apiKey})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +41,7 @@ func speak(t *testing.T) (*lines, *desk) {
 	t.Cleanup(model.Close)
 	d := &desk{t: t, folder: realFolder(t), home: realFolder(t), model: model, key: apiKey, titles: "prompt"}
 	l := &lines{t: t, cmd: exec.Command(wherry, "acp")}
-	l.cmd.Dir, l.cmd.Env, l.cmd.Stderr = d.home, d.environment(), &l.stderr
+	l.cmd.Dir, l.cmd.Env, l.cmd.Stderr = d.home, environment(d), &l.stderr
 	if l.in, err = l.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
