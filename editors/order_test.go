@@ -64,6 +64,28 @@ func TestNothingIsSaidOfASessionBeforeTheAnswerThatOpensIt(t *testing.T) {
 	})
 }
 
+func TestNothingIsSaidOfAForkBeforeTheAnswerThatOpensIt(t *testing.T) {
+	l, d := speak(t)
+	s := l.begin(d.folder)
+	l.write(prompt("2", s, "[[text: hello]]"))
+	l.until(answers(2))
+	l.write(`{"jsonrpc":"2.0","id":3,"method":"session/fork","params":{"sessionId":` + quoted(s) + `,"cwd":` + quoted(d.folder) + `,"mcpServers":[]}}`)
+	from := len(l.got)
+	result, _ := l.until(answers(3))["result"].(map[string]any)
+	fork, _ := result["sessionId"].(string)
+	if before := strings.Join(l.got[from:len(l.got)-1], "\n"); fork == "" || strings.Contains(before, fork) {
+		t.Errorf("before the answer %v came %s", result, before)
+	}
+	l.until(func(m map[string]any) bool {
+		params, _ := m["params"].(map[string]any)
+		update, _ := params["update"].(map[string]any)
+		return params["sessionId"] == fork && update["sessionUpdate"] == "available_commands_update"
+	})
+	if after := l.got[len(l.got)-1]; strings.Contains(after, "hello") {
+		t.Errorf("replayed is %s", after)
+	}
+}
+
 func TestEverythingOfATurnComesBeforeItsAnswer(t *testing.T) {
 	withEach(t, func(t *testing.T, p profile) {
 		d := sit(t, p, nil)
