@@ -230,7 +230,11 @@ func (t *turn) permission(
 	defer done()
 	record := t.s.record
 	if said.Answer == session.Allowed && p.Class == approval.ClassPlan {
-		record = t.s.recordAfterPlan
+		shown := approval.ModePlan
+		if p.Plan != nil {
+			shown = p.Plan.After
+		}
+		record = func(ctx context.Context, data ...session.Data) error { return t.s.recordAfterPlan(ctx, shown, data...) }
 	}
 	if err := record(keep, data...); err != nil {
 		return "", "", err // not stored is not answered

@@ -42,8 +42,9 @@ func stricter(a, b approval.Mode) approval.Mode {
 	return all[min(slices.Index(all, a), slices.Index(all, b))]
 }
 
-// recordAfterPlan stores the approval of a plan together with the mode that follows it, and shows both.
-func (s *Session) recordAfterPlan(ctx context.Context, data ...session.Data) error {
+// recordAfterPlan stores the approval of a plan together with the mode that follows it, and shows both. shown is the mode
+// that the person was told would follow: it never is a looser one.
+func (s *Session) recordAfterPlan(ctx context.Context, shown approval.Mode, data ...session.Data) error {
 	s.modes.Lock()
 	defer s.modes.Unlock()
 	s.mu.Lock()
@@ -51,7 +52,7 @@ func (s *Session) recordAfterPlan(ctx context.Context, data ...session.Data) err
 		s.mu.Unlock()
 		return s.record(ctx, data...)
 	}
-	before, own, mode := s.mode, s.after != "", s.modeAfterPlan()
+	before, own, mode := s.mode, s.after != "", stricter(s.modeAfterPlan(), shown)
 	c := session.Configured{Mode: mode}
 	if own {
 		if c.Mode = s.state.Before; c.Mode == "" {

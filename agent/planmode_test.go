@@ -81,6 +81,45 @@ func TestAfterAPlanTheModeIsTheOneBeforeAndNeverALooserOne(t *testing.T) {
 	}
 }
 
+func TestAPlanIsNeverFollowedByALooserModeThanThePersonWasShown(t *testing.T) {
+	r := planning(t, approval.ModeAsk, calls(call("p", "submit_plan", firstPlan)), says("done"))
+	r.face.ask = func(ctx context.Context, q Question) (Answer, error) {
+		if q.Presentation.Plan.After != approval.ModeAsk {
+			t.Errorf("shown: %s", q.Presentation.Plan.After)
+		}
+		for _, mode := range []approval.Mode{approval.ModeAuto, approval.ModePlan} {
+			if err := r.session.SetMode(ctx, mode); err != nil {
+				t.Error(err)
+			}
+		}
+		return Answer{Allowed: true}, nil
+	}
+	r.turn(t, t.Context(), "rename it")
+	if got := r.session.Mode(); got != approval.ModeAsk {
+		t.Errorf("the mode is %q", got)
+	}
+}
+
+func TestAFolderThatAnotherProcessTakesBackIsOutOfReach(t *testing.T) {
+	r := newRigOn(t, newStore(t), Options{}, says("one"), says("two"))
+	other := t.TempDir()
+	if err := r.session.Move(t.Context(), []string{r.folder, other}); err != nil {
+		t.Fatal(err)
+	}
+	r.turn(t, t.Context(), "hello")
+	elsewhere, err := r.agent.Open(t.Context(), r.session.ID(), nil, nil, &fakeFace{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := elsewhere.Move(t.Context(), []string{r.folder}); err != nil {
+		t.Fatal(err)
+	}
+	r.turn(t, t.Context(), "again")
+	if roots := r.session.hostNow().Roots(); len(roots) != 1 {
+		t.Errorf("the host still has %v", roots)
+	}
+}
+
 func TestEveryEditCanBeAllowedTogetherWithThePlan(t *testing.T) {
 	r := planning(t, approval.ModeAsk, calls(call("p", "submit_plan", firstPlan)), calls(call("e", "edit", "{}")), says("done"))
 	r.face.ask = func(context.Context, Question) (Answer, error) {

@@ -192,13 +192,11 @@ func (s *Session) Close(ctx context.Context) error {
 	p := s.queue.join()
 	s.queue.mu.Unlock()
 	defer s.queue.leave(p)
-	if err := p.wait(ctx); err != nil {
-		return err
-	}
+	err := p.wait(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
-	return nil
+	s.closed = true // also when the turn is still ending: none follows it
+	return err
 }
 
 // hold takes the right to append, for as long as somebody in this process needs it, and catches up with what another
@@ -251,7 +249,7 @@ func (s *Session) catchUp(ctx context.Context, face Face) error {
 	if n := len(s.events); n > 0 {
 		last = s.events[n-1].Seq
 	}
-	configured := false
+	configured, roots := false, s.state.Roots
 	for e, err := range s.agent.opts.Store.Events(ctx, s.id, last) {
 		if err != nil {
 			return fmt.Errorf("read session %s: %w", s.id, err)
@@ -266,6 +264,13 @@ func (s *Session) catchUp(ctx context.Context, face Face) error {
 				configured = true
 			}
 		}
+	}
+	if face != nil && !slices.Equal(roots, s.state.Roots) { // another process has given or taken a folder
+		h, err := face.Host(s.state.Roots)
+		if err != nil {
+			return &FolderError{Err: err}
+		}
+		s.host = h
 	}
 	if configured {
 		return face.Configured(ctx, s.settings())

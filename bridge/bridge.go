@@ -31,6 +31,7 @@ type Bridge struct {
 
 	mu       sync.Mutex
 	sessions map[acp.SessionID]*open
+	closed   bool
 }
 
 // open is a session that this connection has opened.
@@ -76,7 +77,10 @@ func (b *Bridge) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp
 	if err != nil {
 		return acp.NewSessionResponse{}, b.failure(err, "")
 	}
-	o := b.add(s, f)
+	o, err := b.add(ctx, s, f)
+	if err != nil {
+		return acp.NewSessionResponse{}, err
+	}
 	announce(ctx, o)
 	return acp.NewSessionResponse{SessionID: acp.SessionID(o.ID()), Modes: modes(o), ConfigOptions: configOptions(o.Settings())}, nil
 }
@@ -134,7 +138,7 @@ func (b *Bridge) reopen(ctx context.Context, id acp.SessionID, cwd string, more 
 	if err != nil {
 		return nil, b.failure(err, id)
 	}
-	return b.add(s, f), nil
+	return b.add(ctx, s, f)
 }
 
 // Close ends all sessions that the connection has opened, with what they have started. The conversations stay stored.
@@ -142,6 +146,7 @@ func (b *Bridge) Close(ctx context.Context) error {
 	b.mu.Lock()
 	all := slices.Collect(maps.Values(b.sessions))
 	clear(b.sessions)
+	b.closed = true
 	b.mu.Unlock()
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
@@ -241,15 +246,27 @@ func (b *Bridge) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptR
 	return response(result)
 }
 
-// add registers an open session.
-func (b *Bridge) add(s *agent.Session, f *face) *open {
+// add registers an open session. It takes the place of one with its id that was opened meanwhile, which ends. When the
+// bridge has been closed meanwhile, the session ends itself.
+func (b *Bridge) add(ctx context.Context, s *agent.Session, f *face) (*open, error) {
 	o := &open{Session: s, face: f}
 	o.ctx, o.cancel = context.WithCancel(context.Background())
 	f.session = acp.SessionID(s.ID())
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.sessions[f.session] = o
-	return o
+	closed, before := b.closed, b.sessions[f.session]
+	if !closed {
+		b.sessions[f.session] = o
+	}
+	b.mu.Unlock()
+	switch {
+	case closed:
+		return nil, errors.Join(agent.ErrClosed, b.end(context.WithoutCancel(ctx), o))
+	case before != nil:
+		if err := b.end(ctx, before); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
 }
 
 func (b *Bridge) find(id acp.SessionID) *open {

@@ -21,7 +21,10 @@ func (b *Bridge) UnstableForkSession(ctx context.Context, req acp.UnstableForkSe
 	if err != nil {
 		return acp.UnstableForkSessionResponse{}, b.failure(err, req.SessionID)
 	}
-	o := b.add(s, f)
+	o, err := b.add(ctx, s, f)
+	if err != nil {
+		return acp.UnstableForkSessionResponse{}, err
+	}
 	announce(ctx, o)
 	return acp.UnstableForkSessionResponse{SessionID: acp.SessionID(o.ID()), Modes: modes(o), ConfigOptions: configOptions(o.Settings())}, nil
 }

@@ -66,7 +66,27 @@ func (f storeFile) open(ctx context.Context) (*database, error) {
 		}
 		return nil, errors.Join(err, db.close())
 	}
+	if !f.memory {
+		if db.info, err = os.Stat(f.path); err != nil {
+			return nil, errors.Join(err, db.close())
+		}
+	}
 	return db, nil
+}
+
+// there tells whether the open file is still the one at its path. What is written into a file that has no name is lost.
+func (f storeFile) there(db *database) error {
+	if f.memory {
+		return nil
+	}
+	info, err := os.Stat(f.path)
+	if err == nil && !os.SameFile(info, db.info) {
+		err = errors.New("another file has its place")
+	}
+	if err != nil {
+		return &StoreError{Path: f.path, Kind: FaultGone, Err: err}
+	}
+	return nil
 }
 
 // whyNot finds out whether a file that cannot be opened is only not writable.

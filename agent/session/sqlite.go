@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -99,7 +100,7 @@ func (s *sqliteStore) open(ctx context.Context) (*database, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	if s.opened != nil {
-		return s.opened, nil
+		return s.opened, s.file.there(s.opened)
 	}
 	db, err := s.file.open(ctx)
 	if err != nil {
@@ -130,9 +131,10 @@ func (s *sqliteStore) Close() error {
 
 // database is an open file.
 type database struct {
-	writer *sql.DB   // one connection; writers queue for it
-	reader *sql.DB   // several, read only
-	anchor *sql.Conn // keeps a database in memory from vanishing; nil for a file
+	info   os.FileInfo // of the file; nil for a database in memory
+	writer *sql.DB     // one connection; writers queue for it
+	reader *sql.DB     // several, read only
+	anchor *sql.Conn   // keeps a database in memory from vanishing; nil for a file
 }
 
 func (db *database) close() error {

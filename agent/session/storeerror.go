@@ -21,6 +21,7 @@ const (
 	FaultReadOnly    StoreFault = "read_only"    // not writable
 	FaultFull        StoreFault = "full"         // no space left; works again when there is
 	FaultBusy        StoreFault = "busy"         // another program held it for too long; trying again can help
+	FaultGone        StoreFault = "gone"         // removed or replaced while it was in use
 	FaultOther       StoreFault = "other"        // anything else of the disk or the database
 )
 
@@ -47,6 +48,8 @@ func (e *StoreError) Error() string {
 		return fmt.Sprintf("the session store %s cannot be written (%v): give yourself write permission on the file and its folder, or set WHERRY_STATE to another folder", e.Path, e.Err)
 	case FaultFull:
 		return fmt.Sprintf("the disk of the session store %s is full (%v): what was stored before is safe; free some space and try again", e.Path, e.Err)
+	case FaultGone:
+		return fmt.Sprintf("the session store %s was removed while wherry was using it (%v): nothing more can be stored in it. Put it back, or start wherry again, which begins a new one", e.Path, e.Err)
 	case FaultBusy:
 		return fmt.Sprintf("the session store %s was in use by another program for too long (%v): try again", e.Path, e.Err)
 	}
