@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/wherry-acp/wherry/acp"
 	"github.com/wherry-acp/wherry/agent"
@@ -98,11 +99,14 @@ const longestCommand = 60
 
 func allowCommand(q agent.Question) string {
 	c := q.Presentation.Command
-	if c == nil || len(c.Line) > longestCommand || strings.ContainsAny(c.Line, "\n`") {
+	if c == nil || len(c.Line) > longestCommand || strings.ContainsFunc(c.Line, misleads) {
 		return "Allow exactly this command this session"
 	}
 	return "Allow `" + c.Line + "` this session"
 }
+
+// misleads tells of a character with which a line of an option could look like another one.
+func misleads(r rune) bool { return r == '`' || !unicode.IsPrint(r) }
 
 // afterPlan says what a mode means that follows a plan.
 func afterPlan(mode approval.Mode) string {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/wherry-acp/wherry/acp"
+	"github.com/wherry-acp/wherry/agent"
+	"github.com/wherry-acp/wherry/agent/tool"
 )
 
 // always answers with the option of a kind.
@@ -224,5 +226,17 @@ func TestADismissedQuestionCancelsTheTurnAndTheNextPromptIsAnswered(t *testing.T
 	}
 	if resp, live := prompt(t, s, "[[anew]] [[text: here I am]]"); resp.StopReason != acp.StopEndTurn || !strings.Contains(fold(live).text("agent"), "here I am") {
 		t.Errorf("then stopped by %q with %q", resp.StopReason, fold(live).text("agent"))
+	}
+}
+
+func TestAnOptionDoesNotRepeatACommandThatCouldLookLikeAnother(t *testing.T) {
+	for line, named := range map[string]bool{
+		"go test ./...": true, "echo é": true,
+		"ls \u202Eflr- mr": false, "ls\r\x1b[2Krm": false, "a`b": false, "a\nb": false, "a\u200bb": false,
+	} {
+		q := agent.Question{Presentation: tool.Presentation{Command: &tool.CommandView{Line: line}}}
+		if got := allowCommand(q); strings.Contains(got, line) != named {
+			t.Errorf("%q: %q", line, got)
+		}
 	}
 }
