@@ -123,6 +123,12 @@ func TestTheTableTellsWhatFailedAndWhatIsNotOffered(t *testing.T) {
 
 func TestEveryAgentHasALockOfItsOwn(t *testing.T) {
 	for _, a := range catalog() {
+		if a.build != "" { // it is of this module
+			if _, err := os.Stat("../../" + a.build); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
 		data, err := os.ReadFile("locks/" + a.name + "/package.json")
 		if err != nil {
 			t.Error(err)

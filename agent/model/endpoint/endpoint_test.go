@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -216,11 +217,14 @@ func TestSilenceIsToldWhileItLasts(t *testing.T) {
 		told        int
 	}{{29 * time.Second, 0, 0}, {31 * time.Second, 0, 10}, {100 * time.Second, 0, 10}, {20 * time.Second, 25 * time.Second, 0}, {time.Minute, -1, 0}} {
 		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex // guards told, which timers write
 			var told []model.Silence
 			ctx := model.WithSilence(t.Context(), func(s model.Silence) {
 				if left := time.Until(s.Until); s.For != 30*time.Second || left != 90*time.Second {
 					t.Errorf("%+v, which is in %v", s, left)
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				told = append(told, s)
 			})
 			e := &Endpoint{Title: "P", BaseURL: "http://p.example", Idle: tt.idle, Client: &http.Client{Transport: slow{tt.every}}}
@@ -239,6 +243,8 @@ func TestSilenceIsToldWhileItLasts(t *testing.T) {
 			c.End()
 			time.Sleep(time.Hour) // nothing is told after the end
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if len(told) != tt.told {
 				t.Errorf("a byte every %v with %v: told %d times", tt.every, tt.idle, len(told))
 			}
