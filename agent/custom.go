@@ -65,12 +65,13 @@ func (s *Session) commands() []command {
 	return all
 }
 
-// policy is what the gate goes by in this turn: a command may ask for a stricter mode than the session's.
+// policy is what the gate goes by in this turn: a command may ask for a stricter mode than the session's, and then
+// what is allowed is allowed once.
 func (t *turn) policy() approval.Policy {
 	p := t.s.policy()
 	modes := approval.Modes()
 	if asked := t.command.mode; asked != "" && slices.Index(modes, asked) < slices.Index(modes, p.Mode) {
-		p.Mode, p.SessionEdits, p.After = asked, false, ""
+		p.Mode, p.SessionEdits, p.After, p.OnceOnly = asked, false, "", true
 	}
 	return p
 }

@@ -130,6 +130,11 @@ func TestACommandsModeMakesItsTurnStricterAndNoOther(t *testing.T) {
 		if asked := len(r.face.asked); asked != tt.asked || ran != tt.ran {
 			t.Errorf("%s in mode %s: asked %d times, ran %d times; expected %d and %d", tt.text, tt.mode, asked, ran, tt.asked, tt.ran)
 		}
+		for _, q := range r.face.asked {
+			if once := slices.Equal(q.Scopes, []approval.Scope{approval.ScopeOnce}); once != (tt.mode == approval.ModeAuto) {
+				t.Errorf("%s in mode %s: offered for %v", tt.text, tt.mode, q.Scopes)
+			}
+		}
 		if r.session.Mode() != tt.mode {
 			t.Errorf("%s leaves the session in mode %s", tt.text, r.session.Mode())
 		}

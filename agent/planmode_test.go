@@ -2,6 +2,10 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,6 +121,40 @@ func TestAFolderThatAnotherProcessTakesBackIsOutOfReach(t *testing.T) {
 	r.turn(t, t.Context(), "again")
 	if roots := r.session.hostNow().Roots(); len(roots) != 1 {
 		t.Errorf("the host still has %v", roots)
+	}
+}
+
+func TestAFolderThatWasTakenBackStaysOutOfReachWhenTheOthersCannotBeOpenedAtFirst(t *testing.T) {
+	r := newRigOn(t, newStore(t), Options{}, says("one"), says("two"))
+	taken, gone := t.TempDir(), filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.session.Move(t.Context(), []string{r.folder, taken}); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, err := r.agent.Open(t.Context(), r.session.ID(), nil, nil, &fakeFace{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := elsewhere.Move(t.Context(), []string{r.folder, gone}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var folder *FolderError
+		if _, err := r.session.Turn(t.Context(), []session.Block{{Type: session.BlockText, Text: "hello"}}); !errors.As(err, &folder) {
+			t.Errorf("a turn with the folders of before: %v", err)
+		}
+	}
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.turn(t, t.Context(), "again")
+	if roots := r.session.hostNow().Roots(); slices.Contains(roots, taken) || len(roots) != 2 {
+		t.Errorf("the host has %v", roots)
 	}
 }
 

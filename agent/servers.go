@@ -19,23 +19,27 @@ const serversWait = 5 * time.Second
 
 // servers are the MCP servers of a session: those that are configured, and those that its client brings.
 type servers struct {
-	mu      sync.Mutex // guards the rest
-	brought []mcp.Server
-	set     *mcp.Set // nil until the first Bring, and after close
-	closed  bool
+	changing sync.Mutex // one change at a time; it may wait for servers to end
+	brought  []mcp.Server
+	closed   bool
+
+	mu  sync.Mutex // guards set, and is never held for long
+	set *mcp.Set   // nil until the first Bring, and after close
 }
 
-// Bring replaces the MCP servers that the session's client brings. It returns at once: servers start in the background,
-// and what fails is told in the conversation. Servers that are the same as before are left alone.
+// Bring replaces the MCP servers that the session's client brings. It waits for those before to end, seconds at most, and not
+// for the new ones: they start in the background, and what fails is told in the conversation. When all are the same as before
+// they are left alone.
 func (s *Session) Bring(brought []mcp.Server) {
 	sv := &s.servers
-	sv.mu.Lock()
-	defer sv.mu.Unlock()
-	if sv.closed || sv.set != nil && reflect.DeepEqual(sv.brought, brought) {
+	sv.changing.Lock()
+	defer sv.changing.Unlock()
+	before := sv.now()
+	if sv.closed || before != nil && reflect.DeepEqual(sv.brought, brought) {
 		return
 	}
-	if sv.set != nil {
-		sv.set.Close()
+	if before != nil {
+		before.Close()
 		s.mu.Lock()
 		s.allowedTools = nil // another server may bear the name
 		s.mu.Unlock()
@@ -47,10 +51,16 @@ func (s *Session) Bring(brought []mcp.Server) {
 		}
 	}
 	sv.brought = brought
-	sv.set = mcp.Open(all, mcp.Options{
+	sv.replace(mcp.Open(all, mcp.Options{
 		Dir: s.hostNow().Roots()[0], Version: s.agent.opts.Version, Logger: s.agent.log,
 		Notify: func(n mcp.Notice) { s.tell(n.Severity, n.Text) },
-	})
+	}))
+}
+
+func (sv *servers) replace(set *mcp.Set) {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	sv.set = set
 }
 
 // now gives the set, nil when there is none.
@@ -62,12 +72,12 @@ func (sv *servers) now() *mcp.Set {
 
 // close ends the servers, for good.
 func (sv *servers) close() {
-	sv.mu.Lock()
-	defer sv.mu.Unlock()
+	sv.changing.Lock()
+	defer sv.changing.Unlock()
 	sv.closed = true
-	if sv.set != nil {
-		sv.set.Close()
-		sv.set = nil
+	if set := sv.now(); set != nil {
+		set.Close()
+		sv.replace(nil)
 	}
 }
 

@@ -52,6 +52,7 @@ type Session struct {
 	events       []session.Event
 	state        session.State
 	host         host.Host
+	hostStale    bool // another process has changed the folders, and host does not know it yet
 	lease        session.Lease
 	users        int // of the lease
 	closed       bool
@@ -265,12 +266,13 @@ func (s *Session) catchUp(ctx context.Context, face Face) error {
 			}
 		}
 	}
-	if face != nil && !slices.Equal(roots, s.state.Roots) { // another process has given or taken a folder
+	if face != nil && (s.hostStale || !slices.Equal(roots, s.state.Roots)) { // another process has given or taken a folder
+		s.hostStale = true
 		h, err := face.Host(s.state.Roots)
 		if err != nil {
 			return &FolderError{Err: err}
 		}
-		s.host = h
+		s.host, s.hostStale = h, false
 	}
 	if configured {
 		return face.Configured(ctx, s.settings())

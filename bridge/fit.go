@@ -17,14 +17,66 @@ const (
 	longestInput = 256 << 10
 )
 
+// longestEscape is how many bytes one byte of a text can take on the wire.
+const longestEscape = 6
+
 // fitAll cuts those of the updates that no client could be expected to take.
 func fitAll(updates []acp.SessionUpdate) []acp.SessionUpdate {
 	for i, u := range updates {
-		if sizeOf(u) > longestUpdate {
+		if weight(u) > longestUpdate/(2*longestEscape) && sizeOf(u) > longestUpdate { // few are worth measuring
 			updates[i] = fit(u)
 		}
 	}
 	return updates
+}
+
+// weight is about how many bytes of text and data an update holds.
+func weight(u acp.SessionUpdate) int {
+	switch u := u.(type) {
+	case acp.UserMessageChunk:
+		return blockWeight(u.Content)
+	case acp.AgentMessageChunk:
+		return blockWeight(u.Content)
+	case acp.AgentThoughtChunk:
+		return blockWeight(u.Content)
+	case acp.ToolCall:
+		return callWeight(u.RawInput, u.Content)
+	case acp.ToolCallUpdate:
+		return callWeight(u.RawInput, u.Content)
+	}
+	return 0 // what fit does not cut
+}
+
+func callWeight(input jsontext.Value, content []acp.ToolCallContent) int {
+	n := len(input)
+	for _, c := range content {
+		switch c := c.(type) {
+		case acp.ToolCallBlock:
+			n += blockWeight(c.Content)
+		case acp.ToolCallDiff:
+			n += len(c.OldText.Or("")) + len(c.NewText)
+		}
+	}
+	return n
+}
+
+func blockWeight(b acp.ContentBlock) int {
+	switch b := b.(type) {
+	case acp.TextContent:
+		return len(b.Text)
+	case acp.ImageContent:
+		return len(b.Data)
+	case acp.AudioContent:
+		return len(b.Data)
+	case acp.EmbeddedResource:
+		switch r := b.Resource.(type) {
+		case acp.TextResourceContents:
+			return len(r.Text)
+		case acp.BlobResourceContents:
+			return len(r.Blob)
+		}
+	}
+	return 0
 }
 
 // sizeOf is the length of the update on the wire. One that cannot be written is nobody's to cut.

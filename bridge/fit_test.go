@@ -133,3 +133,19 @@ func TestWhatFitsIsNotTouched(t *testing.T) {
 		t.Error("a text that fits was cut")
 	}
 }
+
+func TestATextThatGrowsOnTheWireIsCutToo(t *testing.T) {
+	text := strings.Repeat("\x01", longestUpdate/longestEscape+1) // each is written in six
+	for _, u := range []acp.SessionUpdate{
+		acp.AgentMessageChunk{Content: acp.Text(text)},
+		acp.ToolCallUpdate{ToolCallID: "call_1", Content: []acp.ToolCallContent{acp.ToolText(text)}},
+		acp.ToolCall{ToolCallID: "call_1", Content: []acp.ToolCallContent{acp.ToolCallDiff{Path: "/a", OldText: acp.Some(text[:len(text)/2]), NewText: text[:len(text)/2+1]}}},
+	} {
+		if before := sizeOf(u); before <= longestUpdate {
+			t.Fatalf("%T has only %d bytes", u, before)
+		}
+		if after := sizeOf(fitAll([]acp.SessionUpdate{u})[0]); after > longestUpdate {
+			t.Errorf("%T still has %d bytes", u, after)
+		}
+	}
+}

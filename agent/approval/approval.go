@@ -75,6 +75,7 @@ type Policy struct {
 	SessionEdits bool      // the person allowed every edit of this session
 	Commands     []Command // those that the person allowed for this session
 	Tools        []string  // of MCP servers, by the names that the model knows: those that the person allowed
+	OnceOnly     bool      // what a person allows holds for the one call
 	After        Mode      // in mode plan, the mode that the session has once a plan is approved
 }
 

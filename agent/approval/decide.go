@@ -20,6 +20,14 @@ import "slices"
 // SessionEdits turns "edit" in mode ask into allow and nothing else. [ScopeSession] is offered where it would do that:
 // for an edit in mode ask that is not stale, and for a plan after which the mode is ask.
 func (p Policy) Decide(s Subject) Decision {
+	d := p.decide(s)
+	if p.OnceOnly && d.Verdict == Ask {
+		d.Scopes = []Scope{ScopeOnce}
+	}
+	return d
+}
+
+func (p Policy) decide(s Subject) Decision {
 	if !p.Mode.Valid() {
 		return refuse("no valid mode is set: nothing is allowed")
 	}

@@ -129,6 +129,20 @@ func TestAnAllowedToolOfAServerIsThatToolAloneAndOfAServerOnly(t *testing.T) {
 	}
 }
 
+func TestWhatIsAskedOnceOnlyIsOfferedForNoLonger(t *testing.T) {
+	for class := range table {
+		for _, s := range []Subject{{Class: class}, {Class: class, Command: Command{Line: "x", Dir: "/"}}, {Class: class, Server: true, Tool: "a__b"}} {
+			d := Policy{Mode: ModeAsk, OnceOnly: true}.Decide(s)
+			if plain := (Policy{Mode: ModeAsk}).Decide(s); d.Verdict != plain.Verdict {
+				t.Errorf("%+v: %s in place of %s", s, d.Verdict, plain.Verdict)
+			}
+			if d.Verdict == Ask && !slices.Equal(d.Scopes, []Scope{ScopeOnce}) {
+				t.Errorf("%+v: %v", s, d.Scopes)
+			}
+		}
+	}
+}
+
 func TestAnUnknownModeAllowsNothing(t *testing.T) {
 	for _, mode := range []Mode{"", "yolo", "AUTO"} {
 		for class := range table {
