@@ -212,7 +212,7 @@ func FuzzARedactedFrameIsStillJSONOfTheSameShapeAndIsReadBack(f *testing.F) {
 		`["sk-12345678901234567890","key=abcdef12345","https://u:p@h","-----BEGIN X","Bearer aaaaaaaa1"]`,
 		`{"sk-12345678901234567890":{"sk-12345678901234567890":"\ud800"}}`,
 		`[[[[]]],{},"",0,-1.5e-7,true,false,null]`,
-		"{\"a\":\n1}", `{"a":1}{`, `{"a":"\xff"}`, `hello`, ``, `"x"`, `{"env":[`, "\xff",
+		"{\"a\":\n1}", `{"a":1}{`, `{"a":"\xff"}`, `hello`, ``, `"x"`, `{"env":[`, "\xff", "{\"\":\"\xf5\"}",
 	} {
 		f.Add([]byte(seed))
 	}

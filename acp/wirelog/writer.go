@@ -307,7 +307,7 @@ func (l *Writer) frame(b, message []byte) []byte {
 	const member = `,"msg":`
 	at := len(b) + len(member)
 	b, err := l.redact.json(append(b, member...), message)
-	if err == nil && utf8.Valid(b[at:]) {
+	if err == nil && utf8.Valid(message) && utf8.Valid(b[at:]) { // a text that is not Unicode is no message, whatever is left of it
 		for i := at; ; { // white space between tokens
 			n := bytes.IndexByte(b[i:], '\n')
 			if n < 0 {
