@@ -34,8 +34,9 @@ type Line struct {
 
 	buf        []byte // buf[start:end] is read but not yet returned
 	start, end int
-	scanned    int // bytes of buf[start:end] known to hold no line end
-	first      bool
+	scanned    int  // bytes of buf[start:end] known to hold no line end
+	begun      bool // what the stream begins with has been looked at
+	marked     bool // that was a byte order mark, and no line has been read since
 	readErr    error
 
 	out []byte
@@ -49,7 +50,7 @@ type Line struct {
 // both where they are io.Closers; a Read blocked in an r that has neither Close nor
 // SetReadDeadline stays blocked until r returns.
 func NewLine(r io.Reader, w io.Writer, opts *LineOptions) *Line {
-	l := &Line{r: r, w: w, limit: DefaultMaxMessageBytes, first: true}
+	l := &Line{r: r, w: w, limit: DefaultMaxMessageBytes}
 	if opts != nil && opts.MaxMessageBytes > 0 {
 		l.limit = opts.MaxMessageBytes
 	}
@@ -61,6 +62,10 @@ func (l *Line) Read(ctx context.Context) ([]byte, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if !l.begun && !l.begin() {
+			l.fill()
+			continue
 		}
 		if i := bytes.IndexByte(l.buf[l.start+l.scanned:l.end], '\n'); i >= 0 {
 			n := l.scanned + i
@@ -85,7 +90,7 @@ func (l *Line) Read(ctx context.Context) ([]byte, error) {
 
 // last returns an unterminated final line, then the error that ended the stream.
 func (l *Line) last() ([]byte, error) {
-	if l.end == l.start {
+	if l.end == l.start && !l.marked { // a mark alone is an empty last line
 		if l.closing.Load() {
 			return nil, ErrClosed
 		}
@@ -102,11 +107,23 @@ func (l *Line) last() ([]byte, error) {
 	return line, nil
 }
 
-func (l *Line) clean(line []byte) []byte {
-	if l.first {
-		l.first = false
-		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+// begin drops a byte order mark at the very start. It is false while too little has been read to know.
+func (l *Line) begin() bool {
+	mark := []byte("\xef\xbb\xbf")
+	head := l.buf[l.start:l.end]
+	if len(head) < len(mark) && bytes.HasPrefix(mark, head) && l.readErr == nil {
+		return false
 	}
+	l.begun = true
+	if bytes.HasPrefix(head, mark) {
+		l.start += len(mark)
+		l.marked = true
+	}
+	return true
+}
+
+func (l *Line) clean(line []byte) []byte {
+	l.marked = false
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
 	}
@@ -138,7 +155,7 @@ func (l *Line) skip() error {
 		}
 		l.fill()
 	}
-	l.scanned = 0
+	l.scanned, l.marked = 0, false
 	return &MessageTooLargeError{Size: size, Limit: int64(l.limit), Head: head}
 }
 

@@ -176,6 +176,10 @@ func FuzzLine(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\n"), uint8(3))
 	f.Add([]byte("é漢😀\n\xff"), uint8(1))
 	f.Add(bytes.Repeat([]byte("0123456789\n"), 20), uint8(7))
+	f.Add([]byte("\xef\xbb\xbf01234567\n"), uint8(10))
+	f.Add([]byte("0123456789abcdef\n\xef\xbb\xbfa\n"), uint8(2))
+	f.Add([]byte("\xef\xbb"), uint8(0))
+	f.Add([]byte("\xef\xbb\xbf"), uint8(1))
 	f.Fuzz(func(t *testing.T, input []byte, chunk uint8) {
 		const limit = 8
 		var want []string
